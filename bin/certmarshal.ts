@@ -22,10 +22,10 @@ interface Row {
 /** Headings and commands, in the order of the help. */
 const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   'Requests of kubelets:': {
-    sweep: {
+    run: {
       takes: '[options]',
-      does: 'Judges every pending kubelet serving request of a cluster; with --yes approves the proven ones.',
-      load: () => import('./commands/sweep.ts'),
+      does: 'Makes the minute of the hub: judges every pending request of each cluster, with --yes approves the proven ones, and audits.',
+      load: () => import('./commands/run.ts'),
     },
     explain: {
       takes: '[options] [csr-name]',
@@ -46,18 +46,13 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   'Certificates:': {
     audit: {
       takes: '[options]',
-      does: 'Shows when every certificate of a cluster expires, what renews it, and what could not be read.',
+      does: 'Shows when every certificate of each cluster expires, what renews it, and what could not be read.',
       load: () => import('./commands/audit/audit.ts'),
     },
     probe: {
       takes: '[options] <host:port...>',
       does: 'Shows the certificates of TLS servers and what is wrong with them; needs no cluster.',
       load: () => import('./commands/probe/probe.ts'),
-    },
-    report: {
-      takes: '[options]',
-      does: 'Writes the report page of the fleet, one HTML file.',
-      load: () => import('./commands/report/report.ts'),
     },
     rollout: {
       takes: '',
@@ -68,7 +63,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
   'Set up:': {
     doctor: {
       takes: '[options]',
-      does: 'Tries everything that a sweep needs and says how to fix what is missing; writes nothing.',
+      does: 'Tries everything that a minute needs and says how to fix what is missing; writes nothing.',
       load: () => import('./commands/doctor.ts'),
     },
     rbac: {
@@ -176,7 +171,7 @@ async function build(asked: readonly string[]): Promise<Command> {
     .configureOutput({ getOutHelpWidth: helpWidth })
     .addHelpText('after', EXIT_HELP)
     .exitOverride();
-  // The help of all commands loads none. `help sweep` names its command second, so every argument counts.
+  // The help of all commands loads none. `help run` names its command second, so every argument counts.
   for (const [group, rows] of Object.entries(GROUPS)) {
     program.commandsGroup(group);
     for (const [name, { does, load }] of Object.entries(rows)) {

@@ -102,6 +102,21 @@ export function withTolerance(command: Command, server: string): Command {
     );
 }
 
+/** Which clusters, where the state of their minutes is, and their page. */
+export function withClusters(command: Command): Command {
+  return command
+    .option('--all-contexts', 'every cluster of the kubeconfig; one that does not answer delays no other')
+    .option(
+      '--fleet <file>',
+      'the clusters of a fleet.yaml, found and entered with the AWS credentials of the environment',
+    )
+    .option('--state <directory>', 'remembers there between two runs; default: nothing is remembered')
+    .option(
+      '--report <file>',
+      'with --all-contexts or --fleet: file of the page, named .html; default: report.html, beside the state if that is named',
+    );
+}
+
 /** Which cluster, judged by which policies. */
 export function withTarget(command: Command): Command {
   return withOutput(

@@ -3,17 +3,19 @@ export const REMOVED_COMMANDS: Readonly<Record<string, string>> = {
   cost: 'docs/cost.md has what certmarshal costs a month.',
   assess: 'certmarshal audit --output json prints the findings of a cluster.',
   journal: 'read the journal with jq or Athena: docs/journal.md.',
+  report:
+    'the page of a hub is report.html in its state bucket: aws s3 presign s3://BUCKET/report.html; certmarshal audit and run write the one of your own clusters.',
+  sweep: 'certmarshal run takes its options, and makes the whole minute of the hub.',
   recovery:
-    'use certmarshal sweep --yes --recover NODE --until TIME, or name the nodes in fleet.yaml: certmarshal runbook recovery',
+    'use certmarshal run --yes --recover NODE --until TIME, or name the nodes in fleet.yaml: certmarshal runbook recovery',
 };
 
 /** Options and their values that version 0.1 ended, as they stand on a command line. */
 export const REMOVED_OPTIONS: readonly (readonly [given: RegExp, message: string])[] = [
   [
-    /^(?:audit|report) (?:.* )?--snapshots\b/,
-    '--snapshots is gone: the hub remembers what its audits saw, and certmarshal report --bucket NAME shows it.',
+    /^audit (?:.* )?--snapshots\b/,
+    '--snapshots is gone: certmarshal audit --state DIRECTORY remembers what audits saw.',
   ],
-  [/^sweep (?:.* )?--observe\b/, '--observe is gone: certmarshal sweep writes nothing without --yes.'],
   [
     /^audit (?:.* )?(?:--output|-o)[ =]?csv\b/,
     "--output csv is gone: certmarshal audit --output json | jq -r '.certificates[] | [.what, .where, .notAfter] | @csv'",

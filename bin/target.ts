@@ -413,7 +413,7 @@ function validCidrs(cidrs: readonly string[]): readonly string[] {
  *
  * @throws UsageError if they are missing
  */
-function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
+export function requireServiceCidrs(cluster: ClusterContext, policies: readonly ApprovalPolicy[]): void {
   if (cluster.serviceCidrs !== undefined) return;
   const trusting = policies.find((policy) => isFor(policy, cluster) && policy.evidence.some(needsNodes));
   if (trusting !== undefined)

@@ -13,9 +13,9 @@ import { nextLine, type Places, problemLines, runbookPlace } from '../terminal/p
 import { ago, joined, sentence } from '../terminal/words.ts';
 
 const ENDINGS = {
-  approve: 'sweep --yes approves it, and so does a deployed certmarshal.',
+  approve: 'run --yes approves it, and so does a deployed certmarshal.',
   leave: 'Not approved.',
-  deny: 'Provably hostile: sweep --yes denies it, and so does a deployed certmarshal.',
+  deny: 'Provably hostile: run --yes denies it, and so does a deployed certmarshal.',
   ignore: 'Not judged.',
 } as const;
 const OBSERVED = 'The policy only observes: no sweep writes it without mode: enforce.';

@@ -142,7 +142,7 @@ async function withProof(
 
 /** Undefined where all is said. */
 function nextCommand({ csr, verdict }: Explained, { places: { program }, repeat }: Query): string | undefined {
-  if (verdict.verdict === 'approve' && verdict.mode === 'enforce') return `${program} sweep --yes${repeat}`;
+  if (verdict.verdict === 'approve' && verdict.mode === 'enforce') return `${program} run --yes${repeat}`;
   const node = csr?.username.slice(NODE_PREFIX.length) ?? '';
   return verdict.reason === 'AlreadyIssued' && isWord(node)
     ? `${program} explain --node ${quote(node)}${repeat}`

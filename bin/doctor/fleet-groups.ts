@@ -280,7 +280,7 @@ function eksDoor(
 
 function secretDoor(
   { id, cluster, access: own }: Target,
-  access: Target['access'] & { kind: 'kubeconfig' | 'cluster-api' },
+  access: Exclude<Target['access'], EksAccess>,
   management: boolean,
   { aws, roles }: Callers,
   {
@@ -291,7 +291,7 @@ function secretDoor(
     expiredServer,
   }: FleetOptions & { readonly expiredServer: Connection['expiredServer'] },
 ): Door {
-  if (access.kind === 'cluster-api') throw new Error('fleet.yaml lists no cluster that is reached this way');
+  if (access.kind !== 'kubeconfig') throw new Error('fleet.yaml lists no cluster that is reached this way');
   // arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME-6RANDOM
   const name = access.secret.split(':').slice(6).join(':').slice(0, -7);
   const renew = renewFix(program, {

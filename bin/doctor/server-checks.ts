@@ -175,7 +175,7 @@ export function known<T>(value: T | undefined): T {
 /** Unreachable from this network does not mean unreachable from the lane. */
 function untriedHere(problem: string, { lane, vpcId }: SweptFrom): Answer {
   return untold(`cannot be tried from here: ${problem}`, {
-    text: `Only lane ${lane} in ${vpcId} has to reach it; certmarshal report says whether it does. To try the later checks, run doctor in that VPC.`,
+    text: `Only lane ${lane} in ${vpcId} has to reach it; the report page says whether it does. To try the later checks, run doctor in that VPC.`,
   });
 }
 

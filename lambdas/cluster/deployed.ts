@@ -1,26 +1,43 @@
 import { randomBytes } from 'node:crypto';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { ApprovalPolicy } from '../approval/policy.ts';
 import type { Thresholds } from '../audit/rules/thresholds.ts';
+import type { Snapshots } from '../audit/snapshots.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
 import { createCredentials } from '../aws/spoke-credentials.ts';
 import type { FleetRollouts, RecoveryEntry } from '../config/fleet.ts';
+import type { Journal } from '../journal/journal.ts';
 import { lazy, once } from '../lazy.ts';
-import { createMinute, type SweepCluster } from './minute.ts';
+import type { recoverNodes } from '../recovery/recover-nodes.ts';
+import type { State } from '../state.ts';
+import { createMinute, type MinuteOptions, type SweepCluster } from './minute.ts';
 
-export interface DeployedOptions {
+export interface DeployedOptions extends Pick<MinuteOptions, 'policies'> {
   /** ARN of the role that signs the tokens, for remedies. */
   readonly principalArn: string;
-  readonly policies: readonly ApprovalPolicy[];
   readonly thresholds: Thresholds;
   readonly rollouts: FleetRollouts;
   readonly recovery: readonly RecoveryEntry[];
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
 }
 
-const clock = Date.now;
+export interface HomeOptions
+  extends Pick<MinuteOptions, 'addresses' | 'clock' | 'idle' | 'openContext' | 'policies' | 'principalArn'> {
+  /** Of the sessions of roles in other accounts. */
+  readonly sessionName: string;
+  readonly thresholds: Thresholds;
+  /** @default no step of a rollout is made */
+  readonly rollouts?: FleetRollouts | undefined;
+  readonly recovery: readonly RecoveryEntry[];
+  /** @default with writes */
+  readonly recoverNodes?: typeof recoverNodes | undefined;
+  readonly state: () => Promise<State>;
+  readonly snapshots: () => Promise<Snapshots>;
+  /** @default decisions are not recorded */
+  readonly journal?: Journal | undefined;
+}
+
 const program = packageJson.version;
 const random = (): string => randomBytes(8).toString('hex');
 
@@ -28,15 +45,49 @@ const random = (): string => randomBytes(8).toString('hex');
  * The minute of a cluster in the sweep function. Most sweeps need little code, and a cold start must not delay
  * approvals: the rest is loaded at first use.
  */
-export function createDeployedMinute(options: DeployedOptions): SweepCluster {
-  const { buckets, policies, principalArn, recovery, thresholds } = options;
-  const { clusters, ...limits } = options.rollouts;
-  const credentials = createCredentials({ sessionName: 'certmarshal-sweep' });
+export function createDeployedMinute({ buckets, ...options }: DeployedOptions): SweepCluster {
   const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
+  return createHomeMinute({
+    ...options,
+    addresses: 'cluster',
+    clock: Date.now,
+    sessionName: 'certmarshal-sweep',
+    state: async () => {
+      const [client, { createS3State }] = await Promise.all([s3(), import('../aws/s3-state.ts')]);
+      return createS3State({ client, bucket: buckets.state });
+    },
+    snapshots: async () => {
+      const [client, { createS3Snapshots }] = await Promise.all([s3(), import('../audit/s3-snapshots.ts')]);
+      return createS3Snapshots({ client, bucket: buckets.snapshots });
+    },
+    journal: {
+      append: lazy(async () => {
+        const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
+        const journal = createS3Journal({ client, bucket: buckets.journal, random });
+        return async (...entries) => journal.append(...entries);
+      }),
+    },
+  });
+}
+
+/** The minute of a cluster, in AWS or at the keyboard. */
+export function createHomeMinute({
+  sessionName,
+  thresholds,
+  rollouts,
+  recovery,
+  recoverNodes,
+  state,
+  snapshots,
+  journal,
+  ...options
+}: HomeOptions): SweepCluster {
+  const { clock, policies } = options;
+  const credentials = createCredentials({ sessionName });
   const instances = once(async () => (await import('../aws/ec2-instances.ts')).createInstanceReader({ credentials }));
   const eksAudit = once(async () => (await import('../aws/eks-audit.ts')).createEksAuditReader({ credentials }));
   return createMinute({
-    addresses: 'cluster',
+    ...options,
     readSecret: createSecretReader(),
     signToken: createTokenSigner({}),
     isEksEndpoint,
@@ -49,45 +100,39 @@ export function createDeployedMinute(options: DeployedOptions): SweepCluster {
     async *listInstances(...query) {
       yield* (await instances())(...query);
     },
-    principalArn,
-    policies,
-    clock,
     recovery: {
       entries: recovery,
-      recoverNodes: lazy(async () => (await import('../recovery/recover-nodes.ts')).recoverNodes),
+      recoverNodes: recoverNodes ?? lazy(async () => (await import('../recovery/recover-nodes.ts')).recoverNodes),
     },
     audit: lazy(async () => {
-      const [client, eks, { createS3Snapshots }, { createAuditStage }] = await Promise.all([
-        s3(),
+      const [eks, stored, { createAuditStage }] = await Promise.all([
         eksAudit(),
-        import('../audit/s3-snapshots.ts'),
+        snapshots(),
         import('./stages/audit.ts'),
       ]);
-      const snapshots = createS3Snapshots({ client, bucket: buckets.snapshots });
-      return createAuditStage({ snapshots, thresholds, policies, eksAudit: eks, clock });
+      return createAuditStage({ snapshots: stored, thresholds, policies, eksAudit: eks, clock });
     }),
-    // Without rollouts in fleet.yaml there is no ledger and no permission for one: a rollout in progress is only
-    // observed to its end.
-    rollout: lazy(async () => {
-      const [client, { createS3State }, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
-        s3(),
-        import('../aws/s3-state.ts'),
-        import('./rollout-ledger.ts'),
-        import('./stages/rollout.ts'),
-      ]);
-      const objects = createS3State({ client, bucket: buckets.state });
-      const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
-      return createRolloutStage({ policies: clusters, approvals: policies, ledger, program, clock });
-    }),
-    journal: {
-      program,
-      journal: {
-        append: lazy(async () => {
-          const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
-          const journal = createS3Journal({ client, bucket: buckets.journal, random });
-          return async (...entries) => journal.append(...entries);
-        }),
-      },
-    },
+    ...(rollouts && { rollout: lazyRollout(rollouts, state, options) }),
+    ...(journal && { journal: { program, journal } }),
+  });
+}
+
+/**
+ * Without rollouts in fleet.yaml there is no ledger and no permission for one: a rollout in progress is only observed
+ * to its end.
+ */
+function lazyRollout(
+  { clusters, ...limits }: FleetRollouts,
+  state: () => Promise<State>,
+  { policies, clock }: Pick<HomeOptions, 'policies' | 'clock'>,
+): NonNullable<MinuteOptions['rollout']> {
+  return lazy(async () => {
+    const [objects, { createRolloutLedger }, { createRolloutStage }] = await Promise.all([
+      state(),
+      import('./rollout-ledger.ts'),
+      import('./stages/rollout.ts'),
+    ]);
+    const ledger = clusters.length === 0 ? undefined : createRolloutLedger({ objects, limits, clock });
+    return createRolloutStage({ policies: clusters, approvals: policies, ledger, program, clock });
   });
 }

@@ -9,8 +9,8 @@ import { counted } from '../words.ts';
  * @param id of the cluster
  * @param unused why nothing is approved
  */
-export function recoveryNotice({ nodes, until }: Recovery, id: string, unused: string | undefined): Problem {
-  const what = `until ${until} client certificates of ${counted(nodes.length, 'node')} of its control plane are approved, because fleet.yaml says so`;
+export function recoveryNotice({ nodes, until, by }: Recovery, id: string, unused: string | undefined): Problem {
+  const what = `until ${until} client certificates of ${counted(nodes.length, 'node')} of its control plane are approved, because ${printable(by, 100)} says so`;
   return {
     kind: 'recovery-nodes',
     object: `recovery of cluster ${id}`,

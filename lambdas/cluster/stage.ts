@@ -1,6 +1,5 @@
-import { KubeconfigSecretError } from '../aws/kubeconfig-secret.ts';
 import type { SweepOrder } from '../contracts/order.ts';
-import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { Problem } from '../contracts/problem.ts';
 import type { JournalEntry } from '../journal/journal.ts';
 import { type ProcessorBudget, ProcessorTimeError } from '../processor-time.ts';
 import type { Connection, OpenTarget } from './connect/connect.ts';
@@ -60,103 +59,9 @@ export interface StageEnd<Result> extends Pick<Done<Result>, 'result' | 'problem
   readonly failures: readonly StageFailure[];
 }
 
-interface StageRow {
-  /** The stage needs at least this time to be useful. Milliseconds. */
-  readonly shortestMs: number;
-  /** Part of its time reserved for recording results. Milliseconds. */
-  readonly wrapUpMs: number;
-  /** Whether the stage runs: otherwise its code is not loaded. */
-  readonly begins: (context: StageContext<unknown>) => boolean;
-  /** What people must know besides the bug. */
-  readonly remedy: string;
-}
-
-const always = (): boolean => true;
-
-const STAGES: Readonly<Record<StageName, StageRow>> = {
-  approval: { shortestMs: 0, wrapUpMs: 0, begins: always, remedy: '' },
-  audit: {
-    shortestMs: 2_000,
-    wrapUpMs: 1_000,
-    // A cluster that answers is audited with the next order. For one that does not, or is slow each time, earlier
-    // knowledge must be evaluated now.
-    begins: ({ open, trouble, last }) => !last.aborted && (open !== undefined || trouble !== undefined),
-    remedy: ' Approvals continue.',
-  },
-  rollout: {
-    shortestMs: 5_000,
-    wrapUpMs: 0,
-    begins: ({ open }) => open !== undefined,
-    remedy: ' Approvals continue; Cluster API shows whether a rollout continues.',
-  },
-};
-
 /** The abort reason of a stage when the time of its order is over. */
 export class OverdueError extends Error {
   override readonly name = 'OverdueError';
-}
-
-/**
- * Runs one stage with the remaining time, charged to the budget of the minute. Errors become problems, so that later
- * stages run. Never rejects.
- *
- * @param due the part of the order: without it the stage does not run
- * @param stage absent if this program has none
- */
-export async function runStage<Due, Result>(
-  name: StageName,
-  due: Due | undefined,
-  stage: Stage<Due, Result> | undefined,
-  { order, connection, endsAt, budget, last }: Minute,
-  known: Known = {},
-): Promise<StageEnd<Result>> {
-  if (due === undefined || stage === undefined) return NOTHING;
-  const { id } = order.target;
-  const { shortestMs, wrapUpMs, begins } = STAGES[name];
-  const leftMs = endsAt - performance.now();
-  const isSpent = budget.signal.aborted;
-  const hasTime = leftMs >= shortestMs && !last.aborted && !isSpent;
-  const end = new AbortController();
-  const context: StageContext<Due> = {
-    order,
-    connection,
-    due,
-    open: hasTime ? known.open : undefined,
-    held: known.held,
-    trouble: spentProblem(`cluster ${id}`, budget.signal) ?? known.trouble,
-    // Without processor time left the stage makes no call and only finishes.
-    signal: AbortSignal.any([last, end.signal, ...(isSpent ? [] : [budget.signal])]),
-    last,
-  };
-  if (!begins(context)) return NOTHING;
-  const timer = setTimeout(() => end.abort(new OverdueError()), Math.max(leftMs, shortestMs) - wrapUpMs);
-  try {
-    const { notices = [], problems, bug, ...done } = await budget.run(async () => stage(context));
-    const failures = bug === undefined ? [] : [{ stage: name, error: bug.error }];
-    return { ...done, problems: [...notices, ...failures.map((one) => failureOf(one, id)), ...problems], failures };
-  } catch (error) {
-    const failure = { stage: name, error };
-    return { problems: [failureOf(failure, id)], failures: [failure] };
-  } finally {
-    clearTimeout(timer);
-  }
-}
-
-const NOTHING: StageEnd<never> = { problems: [], failures: [] };
-
-function failureOf({ stage, error }: StageFailure, id: string): Problem {
-  if (error instanceof KubeconfigSecretError) {
-    const { object, problem, remedy } = error;
-    return problemOf({ kind: 'secret', object, problem, remedy });
-  }
-  const { remedy } = STAGES[stage];
-  const [object, what] = stage === 'approval' ? [`cluster ${id}`, 'sweep'] : [`${stage} of cluster ${id}`, stage];
-  return {
-    kind: 'bug',
-    object,
-    message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
-    remedy: `Report it as a bug, with the line "${what} failed" of the log.${remedy}`,
-  };
 }
 
 /** Undefined while processor time is left. */

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { AwsError } from '../aws/errors.ts';
-import { type OrderReading, readOrders, type SweepItem, type SweepOrder } from '../contracts/order.ts';
+import { type OrderReading, readOrders, SHARD_SIZE, type SweepItem, type SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
-import { SHORT_DEADLINE_MS } from '../fleet/deadlines.ts';
+import { SHORT_DEADLINE_MS, WEBHOOK_WAIT_MS } from '../fleet/deadlines.ts';
 import type { CompleteOrder } from '../fleet/fits-fleet.ts';
-import { outcomesObject } from '../fleet/outcomes.ts';
+import { outcomesObject, readOutcomes } from '../fleet/outcomes.ts';
 import { ordersKey, ordersOf, outcomesKey } from '../fleet/state-keys.ts';
 import { tickAt } from '../fleet/tick.ts';
 import type { State } from '../state.ts';
@@ -28,6 +28,8 @@ export interface SweepOptions extends Telemetry {
   readonly complete: CompleteOrder;
   readonly sweepOne: SweepCluster;
   readonly state: State;
+  /** Waits before a sweep by webhook. @default nothing is waited for */
+  readonly wait?: (ms: number, signal: AbortSignal) => Promise<void>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -53,7 +55,7 @@ export class NotBegunError extends Error {
 /** A newer order repeats what older ones ask for. */
 const TICKS = 3;
 
-export function createSweep({ lane, complete, sweepOne, state, clock, ...telemetry }: SweepOptions): Sweep {
+export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...telemetry }: SweepOptions): Sweep {
   return {
     async shard(item, signal, last) {
       if (item.lane !== lane) throw new NotBegunError(`it is of lane ${item.lane}, and this is lane ${lane}`);
@@ -76,6 +78,7 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
     async cluster(id, signal) {
       const order = await newestOrder(id, signal);
       if (order === undefined || order.holdWrites !== undefined) return;
+      await wait?.(WEBHOOK_WAIT_MS, signal);
       const { audit: _, rollout: __, lookForClusters: ___, ...approval } = order;
       const hurried = { ...approval, deadlineMs: SHORT_DEADLINE_MS, byWebhook: true as const };
       const swept = await sweepOne(hurried, signal);
@@ -83,10 +86,21 @@ export function createSweep({ lane, complete, sweepOne, state, clock, ...telemet
       count(telemetry.metrics, { [METRIC.webhookSweeps]: 1 });
       const name = `webhook-${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
       const key = outcomesKey(lane, tickAt(clock(), clock()), name);
-      const { etag } = (await state.get(key, signal)) ?? {};
-      await state.put(key, outcomesObject([{ ...swept.outcome, byWebhook: true }]), etag, signal);
+      await append(key, { ...swept.outcome, byWebhook: true }, signal);
     },
   };
+
+  /** Nodes ask together, so that one minute may have several sweeps of a cluster. */
+  async function append(key: string, outcome: SweepOutcome, signal: AbortSignal): Promise<void> {
+    const stored = await state.get(key, signal);
+    const before = readOutcomes(stored?.value).flatMap((one) => (one.ok ? [one.value] : []));
+    try {
+      await state.put(key, outcomesObject([outcome, ...before].slice(0, SHARD_SIZE)), stored?.etag, signal);
+    } catch (error) {
+      if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+      await append(key, outcome, signal);
+    }
+  }
 
   async function ordersIn(key: string, signal: AbortSignal): Promise<ReadonlyMap<number, readonly OrderReading[]>> {
     const stored = await state.get(key, signal);

@@ -56,8 +56,11 @@ export type KubeconfigAccess = Contract<typeof KubeconfigAccess>;
 const ClusterApiAccess = z.object({ kind: z.literal('cluster-api'), namespace: Namespace });
 export type ClusterApiAccess = Contract<typeof ClusterApiAccess>;
 
+/** A context of the kubeconfig of a person at the keyboard. */
+const ContextAccess = z.object({ kind: z.literal('context'), context: text(1_000) });
+
 /** How the API server of a cluster is reached. Secrets are named, never carried. */
-export const Access = z.discriminatedUnion('kind', [EksAccess, KubeconfigAccess, ClusterApiAccess]);
+export const Access = z.discriminatedUnion('kind', [EksAccess, KubeconfigAccess, ClusterApiAccess, ContextAccess]);
 export type Access = Contract<typeof Access>;
 
 const Management = z.object({

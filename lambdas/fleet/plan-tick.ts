@@ -185,23 +185,28 @@ function timeOf(at: string | undefined): number | undefined {
   return at === undefined ? undefined : Date.parse(at);
 }
 
+/** EKS itself names endpoint and CA bundle of a cluster, and a person at the keyboard names the context. */
+function isNamedByOwner({ target }: Pick<RegisteredCluster, 'target'>): boolean {
+  return target?.access.kind === 'eks' || target?.access.kind === 'context';
+}
+
 /**
- * Why writes to a cluster are held although nothing contradicts it. Not a problem: usually over after one sweep. EKS
- * itself names endpoint and CA bundle of a cluster; any other source may lead to a different cluster.
+ * Why writes to a cluster are held although nothing contradicts it. Not a problem: usually over after one sweep. A
+ * source that is not the owner may lead to a different cluster.
  */
 function doubtOf(cluster: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
-  const { target, missingSince } = cluster;
+  const { missingSince } = cluster;
   if (missingSince !== undefined) return `it has been missing since ${missingSince}`;
-  if (target?.access.kind === 'eks') return undefined;
+  if (isNamedByOwner(cluster)) return undefined;
   if (index === undefined) return 'the fleet index is not known, so another cluster may be behind the same API server';
   return serverBehind(cluster, index) === undefined
     ? 'no sweep has shown yet which API server is behind it'
     : undefined;
 }
 
-/** EKS names the endpoint of its clusters; a kubeconfig may lead elsewhere tomorrow. */
-function serverBehind({ id, target }: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
-  return target?.access.kind === 'eks' ? undefined : entryOf(index?.clusters, id)?.server;
+/** A kubeconfig in a secret may lead elsewhere tomorrow. */
+function serverBehind(cluster: RegisteredCluster, index: FleetIndex | undefined): string | undefined {
+  return isNamedByOwner(cluster) ? undefined : entryOf(index?.clusters, cluster.id)?.server;
 }
 
 /** A cluster of another owner gets the long time only after it showed that it is fast. */
@@ -213,11 +218,11 @@ function deadlineOf(cluster: RegisteredCluster, { shard, index, tick }: TurnQues
 }
 
 /** An audit takes time of its neighbours too. */
-function isQuick({ id, source, target }: RegisteredCluster, index: FleetIndex | undefined, tick: number): boolean {
-  const swept = entryOf(index?.clusters, id);
+function isQuick(cluster: RegisteredCluster, index: FleetIndex | undefined, tick: number): boolean {
+  const swept = entryOf(index?.clusters, cluster.id);
   if (swept?.heavyAt !== undefined && tick - Date.parse(swept.heavyAt) < HEAVY_MS) return false;
   return swept === undefined
-    ? source === LISTED || target?.access.kind === 'eks'
+    ? cluster.source === LISTED || isNamedByOwner(cluster)
     : swept.readable && Math.max(swept.durationMs, swept.audit?.durationMs ?? 0) < SHORT_DEADLINE_MS;
 }
 

@@ -41,6 +41,6 @@ export function expiredServerOf(
 
 /** The nodes of a cluster whose client certificates may be approved now; undefined if there are none. Pure. */
 export function recoveryOf(entries: readonly RecoveryEntry[], id: string, now: number): Recovery | undefined {
-  const { nodes, until = '', bootstrapGroups = [] } = inForce(entries, id, now) ?? {};
-  return nodes === undefined ? undefined : { nodes, until, bootstrapGroups, by: 'fleet.yaml' };
+  const { nodes, until = '', bootstrapGroups = [], by = 'fleet.yaml' } = inForce(entries, id, now) ?? {};
+  return nodes === undefined ? undefined : { nodes, until, bootstrapGroups, by };
 }

@@ -60,6 +60,8 @@ export interface ReportOptions extends Telemetry {
   readonly lanes: readonly string[];
   readonly monitoring: Monitoring;
   readonly state: State;
+  /** The clusters that are named one by one. @default those that `fleet` lists */
+  readonly listed?: SourceResult;
   /** Every source of the fleet, by name. */
   readonly sources: readonly string[];
   /** Those that are asked, each when it is due. */
@@ -291,7 +293,10 @@ export function createReport(options: ReportOptions): Report {
   async function discovered(registry: Registry | undefined, index: FleetIndex, signal: AbortSignal): Promise<Registry> {
     const startedAt = clock();
     const due = dueSources(registry, options.askedSources, startedAt);
-    const results: SourceResult[] = [listedClusters(fleet), ...workloadClusters(fleet, index, registry)];
+    const results: SourceResult[] = [
+      options.listed ?? listedClusters(fleet),
+      ...workloadClusters(fleet, index, registry),
+    ];
     try {
       if (due.length > 0) for await (const one of options.discover(due, registry, signal)) results.push(one);
     } catch (error) {

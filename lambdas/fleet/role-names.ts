@@ -22,7 +22,7 @@ export function hubRoleArn(
 }
 
 /**
- * The fixed name of the function that receives hints: the command line finds its URL by it. A function's name is unique
+ * The fixed name of the function that admission webhooks call: the command line finds its URL by it. A function's name is unique
  * in a Region of an account.
  */
 export function webhookFunctionName(stackName: string): string {

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { matching, readJson } from '../contracts/contract.ts';
+import { WEBHOOK_EVERY_MS } from '../fleet/deadlines.ts';
 import { clusterOf } from '../fleet/webhook-token.ts';
 import { text } from '../resources/fields.ts';
 
 // Milliseconds. An API server waits for a second; slower work goes on, for the next call.
 const [ANSWER_MS, WORK_MS] = [900, 4_000];
-const [KEY_MS, KEY_AGAIN_MS, SWEEP_MS] = [300_000, 10_000, 3_000];
+const [KEY_MS, KEY_AGAIN_MS] = [300_000, 10_000];
 /** Only a valid token adds one, so a flood cannot fill it. */
 const MAX_CLUSTERS = 1_000;
 const UID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -56,7 +57,7 @@ export function createWebhookHandler({ readKey, starts, log, clock }: WebhookOpt
     const isPost = text(event, 'requestContext', 'http', 'method') === 'POST';
     const id = isPost ? clusterOf(secret, text(event, 'rawPath') ?? '') : undefined;
     if (id === undefined) return 403;
-    if (now < (swept.get(id) ?? 0) + SWEEP_MS) return 200;
+    if (now < (swept.get(id) ?? 0) + WEBHOOK_EVERY_MS) return 200;
     if (swept.size >= MAX_CLUSTERS) swept.clear();
     swept.set(id, now);
     const results = await Promise.allSettled(starts.map(async (start) => start(id, signal)));

@@ -36,6 +36,7 @@ const sweep = createSweep({
     },
   }),
   state: createS3State({ client: new S3Client(), bucket: requiredVariable('STATE_BUCKET') }),
+  wait: async (ms, signal) => delay(ms, undefined, { signal }),
   clock: Date.now,
   ...telemetry,
 });

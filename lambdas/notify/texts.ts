@@ -341,7 +341,7 @@ function commandsOf({ cluster, signal }: Culprit, scene: Scene): Commands {
 }
 
 function overview({ bucket }: Pick<Scene, 'bucket'>): string {
-  return `certmarshal report --bucket ${word(bucket, 'BUCKET')} --output report.html`;
+  return `aws s3 presign s3://${word(bucket, 'BUCKET')}/report.html`;
 }
 
 function composed(

@@ -1,11 +1,10 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { commandOf, isAudit, TOLERANT_AUDIT } from '../audit/commands.ts';
-import { clusterCommand, pasteable, readRunbook } from '../command.ts';
+import { commandOf, TOLERANT_AUDIT } from '../audit/commands.ts';
+import { clusterCommand, pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
-import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
 import { ALARM_IDS, ALARMS, isOnSignal } from '../tables/alarms.ts';
@@ -18,11 +17,10 @@ import {
 } from '../tables/certificate-classes.ts';
 import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
-import type { Signal, SignalId } from '../tables/signals.ts';
+import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
-import type { Basis, Known } from './known.ts';
 import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 import { cut, cutRemedy } from './words.ts';
@@ -60,11 +58,8 @@ export type ClusterDetails = ReturnType<typeof clusterDetails>;
 export type PageData = typeof VOCABULARY & {
   /** When the page was made, in milliseconds since the epoch. */
   readonly at: number;
-  readonly basis: Basis;
   /** How the reader starts certmarshal. */
   readonly program: string;
-  /** The command that prints the data of the page. */
-  readonly again?: string;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string;
   readonly clusters: readonly (ClusterDetails | null)[];
@@ -74,7 +69,9 @@ export type PageData = typeof VOCABULARY & {
 export type Typed = (command: string, about: { readonly id: string }) => string;
 
 /** How the reader of the page types commands. */
-export interface Reader extends Pick<Known, 'basis' | 'program'> {
+export interface Reader {
+  /** How the reader starts certmarshal. */
+  readonly program: string;
   readonly typed: Typed;
 }
 
@@ -84,7 +81,7 @@ const MAX_OBJECTS = 5;
 const LONGEST_COMMAND = 600;
 
 /** A command as the reader types it: whole, or not at all. */
-export function typable(typed: Typed, id: string, command: string): string | undefined {
+function typable(typed: Typed, id: string, command: string): string | undefined {
   const whole = typed(command, { id });
   return whole.length <= LONGEST_COMMAND ? whole : undefined;
 }
@@ -95,14 +92,11 @@ export function typable(typed: Typed, id: string, command: string): string | und
  *
  * @param now milliseconds since the epoch
  */
-export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, basis, typed }: Reader) {
+export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number, { program, typed }: Reader) {
   const most = depth === 'full' ? FULL : SHORT;
   const { id, provider, source, signals, findings, audit, verdicts, maintenance } = cluster;
   const ends = audit?.ends ?? [];
   const kinds = findingKinds(audit).slice(0, most.findings);
-  // What this audit saw first is as old as the page.
-  const isNow = (since: string | undefined) =>
-    basis === 'audits' && since !== undefined && Date.parse(since) >= Date.parse(audit?.auditedAt ?? '') - MINUTE_MS;
   return {
     id,
     provider,
@@ -115,11 +109,10 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     signals: filled(
       signals.slice(0, most.signals).map((signal) => ({
         story: cut(pasteable(signal.story, program), 300),
-        since: isNow(signal.since) ? undefined : signal.since,
+        since: signal.since,
         due: dueOf(signal.due, audit),
-        command: typable(typed, id, nextOfSignal(signal, cluster, basis)),
-        // Without a hub there are no alarms; the finding has its own runbook.
-        runbook: basis === 'audits' ? undefined : RUNBOOKS.get(signal.id),
+        command: typable(typed, id, signal.command),
+        runbook: RUNBOOKS.get(signal.id),
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
@@ -132,11 +125,11 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         count: count > 1 ? count : undefined,
         object: cut(firstOf(objects, Math.min(MAX_OBJECTS, objects.length), count), 200),
         message: cut(pasteable(finding.message, program), 300),
-        since: isNow(finding.since) ? undefined : finding.since,
+        since: finding.since,
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOf(finding, cluster, basis, count)),
+        command: typable(typed, id, nextOf(finding, cluster, count)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -176,17 +169,9 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
 }
 
 /** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-export function nextOf(finding: KeptFinding, cluster: ClusterHealth, basis: Basis, count = 1): string {
+function nextOf(finding: KeptFinding, cluster: ClusterHealth, count = 1): string {
   const command = commandOf(finding, cluster);
-  if (count > 1) return command.includes(TOLERANT_AUDIT) ? command : clusterCommand('audit', cluster);
-  // The audit was just made.
-  return basis === 'audits' && isAudit(command) ? readRunbook(finding.code) : command;
-}
-
-export function nextOfSignal({ id, command }: Signal, cluster: ClusterHealth, basis: Basis): string {
-  if (basis !== 'audits' || !isAudit(command)) return command;
-  const [worst] = findingGroups(cluster.audit).find((group) => group.id === id)?.shown ?? [];
-  return worst === undefined ? command : nextOf(worst, cluster, basis);
+  return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */

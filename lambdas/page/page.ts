@@ -7,7 +7,6 @@ import { clusterColumns, clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
-import { type Basis, type Known, TITLES } from './known.ts';
 import { provenLine } from './proven.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
@@ -21,18 +20,10 @@ export interface PageOptions {
   readonly version: string;
   /** How the reader starts certmarshal. @default certmarshal */
   readonly program?: string;
-  /** The origin of the data. @default hub */
-  readonly basis?: Basis;
   /** Rewrites a command about a cluster for the reader. @default with {@link program} */
   readonly typed?: Typed;
-  /** The command that makes the other page of the same clusters. @default of all contexts */
-  readonly other?: string;
-  /** The command that prints the data of the page. */
-  readonly again?: string | undefined;
   /** The URL at which `docs/runbooks` is published. */
   readonly runbooks?: string | undefined;
-  /** Unreadable parts of the state: the page then calls nothing healthy. */
-  readonly unread?: readonly string[];
 }
 
 const MAX_PAGE = 1_000_000;
@@ -58,35 +49,30 @@ export function renderPage(
     largest = MAX_PAGE,
     version,
     program = 'certmarshal',
-    basis = 'hub',
-    unread = [],
-    other = `${program} ${basis === 'sweep' ? 'audit' : 'sweep'} --all-contexts`,
-    ...options
+    typed = (command) => pasteable(command, program),
+    runbooks,
   }: PageOptions,
 ): string {
   const now = Date.parse(health.at);
   const { clusters } = health;
-  const known: Known = { basis, unread, program, other };
-  const { typed = (command: string) => pasteable(command, program), again, runbooks } = options;
-  const frame = { health, version, known, typed, again, runbooks, ends: certificateEnds(clusters, now) };
+  const frame = { health, version, program, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
-  const rows = rowsWithin(clusters, known, room * ROWS_SHARE);
+  const rows = rowsWithin(clusters, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
   const fitted = fit(rows.length, left, (index, depth) => {
     const cluster = clusters[index];
     return cluster === undefined
       ? 'null'
-      : markupOf(embeddedJson(clusterDetails(cluster, depth, now, { program, basis, typed })));
+      : markupOf(embeddedJson(clusterDetails(cluster, depth, now, { program, typed })));
   });
   return documentOf(frame, { rows, fitted });
 }
 
 const NOTHING: Fitted = { pieces: [], full: 0, short: 0 };
 
-interface Frame extends Pick<PageOptions, 'version' | 'again' | 'runbooks'> {
+interface Frame extends Pick<PageOptions, 'version' | 'runbooks'> {
   readonly health: FleetHealth;
-  readonly known: Known;
-  readonly typed: Typed;
+  readonly program: string;
   readonly ends: ReturnType<typeof certificateEnds>;
 }
 
@@ -95,11 +81,11 @@ interface Body {
   readonly fitted: Fitted;
 }
 
-function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: number): readonly string[] {
+function rowsWithin(clusters: FleetHealth['clusters'], room: number): readonly string[] {
   const rows: string[] = [];
   let left = room;
   for (const cluster of clusters) {
-    const row = markupOf(clusterRow(cluster, known));
+    const row = markupOf(clusterRow(cluster));
     left -= Buffer.byteLength(row);
     if (left < 0) break;
     rows.push(row);
@@ -108,36 +94,36 @@ function rowsWithin(clusters: FleetHealth['clusters'], known: Known, room: numbe
 }
 
 function documentOf(frame: Frame, { rows, fitted }: Body): string {
-  const { health, version, known, typed, again, ends } = frame;
+  const { health, version, ends } = frame;
   return markupOf(html`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>${TITLES[known.basis]} · certmarshal</title><style>${constant(STYLE)}</style></head>
+<html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="${constant(POLICY)}"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer"><meta name="robots" content="noindex"><meta name="color-scheme" content="light dark"><title>Fleet report · certmarshal</title><style>${constant(STYLE)}</style></head>
 <body><a class="skip" href="#clusters">Skip to the clusters</a>
-<header><h1>${TITLES[known.basis]} <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
-<main>${answers(health, known, ends, typed)}
-${known.unread.length === 0 && known.basis !== 'sweep' && provenLine(health.clusters)}
-<div class="${known.basis === 'sweep' ? 'one' : 'two'}">${known.basis !== 'sweep' && expiring(frame)}
-${unknown(health, known)}</div>
-${table(health, known, rows, fitted)}
-${discovery(health.problems, known)}</main>
-<footer><p>This page loads nothing. Without a script, times are in UTC.${again !== undefined && html` <code>${again}</code> prints all its data.`}</p></footer>
+<header><h1>Fleet report <small>certmarshal ${version}</small></h1><p id="made">Made ${timeTag(health.at)}</p></header>
+<main>${answers(health, ends)}
+${provenLine(health.clusters)}
+<div class="two">${expiring(frame)}
+${unknown(health)}</div>
+${table(health, rows, fitted)}
+${discovery(health.problems)}</main>
+<footer><p>This page loads nothing. Without a script, times are in UTC.</p></footer>
 <script type="application/json" id="data">${constant(dataOf(frame, fitted))}</script>
 <script>${constant(SCRIPT)}</script></body></html>
 `);
 }
 
-function expiring({ health, known, ends }: Frame): Html {
+function expiring({ health, ends }: Frame): Html {
   return html`<section class="first" aria-labelledby="first"><h2 id="first">What expires first</h2>
-${known.unread.length > 0 ? html`<p class="calm">No certificate is known: the state could not be read.</p>` : timeline(ends, Date.parse(health.at))}</section>`;
+${timeline(ends, Date.parse(health.at))}</section>`;
 }
 
-function table({ clusters, counts }: FleetHealth, known: Known, rows: readonly string[], fitted: Fitted): Html {
-  return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${known.unread.length > 0 && clusters.length === 0 ? 'not known' : number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
+function table({ clusters, counts }: FleetHealth, rows: readonly string[], fitted: Fitted): Html {
+  return html`<section aria-labelledby="clusters"><h2 id="clusters" tabindex="-1">Clusters <small>${number(clusters.length - counts.gone)}${counts.gone > 0 && ` and ${number(counts.gone)} gone`}</small></h2>
 <div id="tools"></div><noscript><p class="calm">Filter, sorting and the details of each cluster need JavaScript; the rest of the page does not.</p></noscript>
 ${leftOut(clusters, rows, fitted)}
 ${
   clusters.length === 0
-    ? html`<p class="calm">${known.unread.length > 0 ? 'Which clusters there are could not be read.' : 'No cluster is registered yet. What is in fleet.yaml is found within a minute.'}</p>`
-    : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${clusterColumns(known)}</tr></thead><tbody>
+    ? html`<p class="calm">No cluster is registered yet. What is in fleet.yaml is found within a minute.</p>`
+    : html`<div class="scroll" tabindex="0" role="region" aria-label="Table of clusters"><table id="table"><thead><tr>${clusterColumns()}</tr></thead><tbody>
 ${constant(rows.join(''))}</tbody></table></div>`
 }</section>`;
 }
@@ -163,9 +149,9 @@ function leftOut(
   return html`<p class="cut">To keep this page small, the least urgent is left out. ${sentences.join(' ')}</p>`;
 }
 
-function dataOf({ health, known: { basis, program }, again, runbooks }: Frame, { pieces }: Fitted): string {
+function dataOf({ health, program, runbooks }: Frame, { pieces }: Fitted): string {
   const at = Date.parse(health.at);
-  const vocabulary = markupOf(embeddedJson({ at, basis, program, again, runbooks, ...VOCABULARY }));
+  const vocabulary = markupOf(embeddedJson({ at, program, runbooks, ...VOCABULARY }));
   return `${vocabulary.slice(0, -1)},"clusters":[${pieces.map((piece) => piece ?? 'null').join(',')}]}`;
 }
 

@@ -26,8 +26,8 @@ b.warning,b.noted,td.warning,tr.noted>td:nth-child(2){color:var(--warning)}b.new
 .proofs h2,.proofs p{margin:0}.proofs ul{grid-column:1/-1;list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:0 14px}.proofs .none{color:var(--soft)}.proofs i{font-style:normal}.proofs .critical{color:var(--critical)}.proofs .warning{color:var(--warning)}.proofs .well i{color:var(--well)}
 .proof{height:10px}.proof rect{stroke:var(--card)}rect.past{fill:var(--new)}.proof rect.unknown{fill:var(--card);stroke:var(--soft)}td>.proof{height:8px;margin-top:6px;max-width:150px}.detail .issued .well{color:var(--fg)}.detail .issued .past{color:var(--new)}
 .two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px}
-.two,.one{margin-bottom:26px}
-:is(.two,.one)>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
+.two{margin-bottom:26px}
+.two>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .expiring{list-style:none;margin:0;padding:0}
 .expiring li,.axis{display:grid;grid-template-columns:minmax(0,22em) minmax(0,1fr) 11em;gap:12px;align-items:center}
 .expiring li{height:25px}.expiring a{color:inherit;text-decoration:none;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}.expiring a:hover{text-decoration:underline}.expiring a span{color:var(--soft)}

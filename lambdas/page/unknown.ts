@@ -1,66 +1,36 @@
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { type Html, html } from './html.ts';
-import type { Basis, Known } from './known.ts';
 import { counted, cut, cutRemedy, linkTo, number, timeTag } from './words.ts';
 
 const NAMED = 3;
 
-/** What is unknown. A hub page has the number of every question, zeros included. */
-export function unknown({ clusters, problems }: FleetHealth, known: Known): Html {
-  const { basis, unread: parts } = known;
+/** What is unknown: the number of every question, zeros included. */
+export function unknown({ clusters, problems }: FleetHealth): Html {
   const present = clusters.filter(({ state }) => state !== 'gone');
   const gone = clusters.filter(({ state }) => state === 'gone');
   const unread = present.filter(({ readable, readableAt }) => !readable && readableAt !== undefined);
-  const unlisted = present.filter(({ readable }) => !readable);
   const never = present.filter(({ readableAt, readable }) => !readable && readableAt === undefined);
   const unaudited = present.filter(({ audit }) => audit === undefined);
   const lost = present.filter(({ signals }) => signals.some(({ id }) => id === 'CoverageLost'));
-  // A laptop has these in the line of what it could not list.
-  const sources = present.filter(
-    ({ audit, readable }) => (audit?.sources.unread.length ?? 0) > 0 && (basis === 'hub' || readable),
-  );
+  const sources = present.filter(({ audit }) => (audit?.sources.unread.length ?? 0) > 0);
   const forgetful = present.filter(({ audit }) => audit?.partial === true || audit?.snapshotProblem !== undefined);
   const off = present.filter(({ audit }) => (audit?.sources.off.length ?? 0) > 0);
-  if (parts.length > 0)
-    return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
-<ul>${parts.map((part) => html`<li class="bad">${mark('bad', 1)} <b>${part}</b> could not be read</li>`)}
-<li class="bad">${mark('bad', 1)} so nothing is known about any sweep, audit, certificate or request</li>
-${problems.length > 0 && problemLine(problems.length, known)}</ul></section>`;
-  const line = (weight: Weight, those: readonly ClusterHealth[], one: string, many: string) =>
-    (basis === 'hub' || those.length > 0) && clusterLine(weight, those, one, many);
-  const lines = {
-    hub: () => [
-      line('bad', unread, 'cannot be read now', 'cannot be read now'),
-      line('bad', never, 'was never read', 'were never read'),
-      line('odd', unaudited, 'is not audited yet', 'are not audited yet'),
-    ],
-    audits: () => [
-      line('bad', unlisted, 'did not list its requests', 'did not list their requests'),
-      notDone('Not swept: requests are not judged, hostile ones are not known'),
-    ],
-    sweep: () => [
-      line('bad', unlisted, 'could not be read', 'could not be read'),
-      notDone('Not audited: certificates are not known'),
-    ],
-  }[basis]();
   return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
 <ul>${[
-    ...lines,
-    line('bad', lost, 'lost sight of what was seen before', 'lost sight of what was seen before'),
-    line('odd', sources, 'has sources that could not be read', 'have sources that could not be read'),
-    line('odd', forgetful, 'lacks earlier data', 'lack earlier data'),
-    (basis === 'hub' || problems.length > 0) && problemLine(problems.length, known),
-    line('quiet', off, 'has sources that are not checked', 'have sources that are not checked'),
-    line('quiet', gone, 'is no longer found', 'are no longer found'),
-  ].filter((one) => one !== false)}</ul>
-${ages(present, basis)}</section>`;
+    clusterLine('bad', unread, 'cannot be read now', 'cannot be read now'),
+    clusterLine('bad', never, 'was never read', 'were never read'),
+    clusterLine('odd', unaudited, 'is not audited yet', 'are not audited yet'),
+    clusterLine('bad', lost, 'lost sight of what was seen before', 'lost sight of what was seen before'),
+    clusterLine('odd', sources, 'has sources that could not be read', 'have sources that could not be read'),
+    clusterLine('odd', forgetful, 'lacks earlier data', 'lack earlier data'),
+    problemLine(problems.length),
+    clusterLine('quiet', off, 'has sources that are not checked', 'have sources that are not checked'),
+    clusterLine('quiet', gone, 'is no longer found', 'are no longer found'),
+  ]}</ul>
+${ages(present)}</section>`;
 }
 
 type Weight = 'bad' | 'odd' | 'quiet';
-
-function notDone(what: string): Html {
-  return html`<li class="none"><i aria-hidden="true">–</i> ${what}</li>`;
-}
 
 function clusterLine(weight: Weight, clusters: readonly ClusterHealth[], one: string, many: string): Html {
   const count = clusters.length;
@@ -72,8 +42,8 @@ function clusterLine(weight: Weight, clusters: readonly ClusterHealth[], one: st
   }</li>`;
 }
 
-function problemLine(count: number, { unread }: Known): Html {
-  const what = unread.length > 0 ? 'with the state' : 'of the discovery';
+function problemLine(count: number): Html {
+  const what = 'of the discovery';
   return html`<li class="${count === 0 ? 'none' : 'odd'}">${mark('odd', count)} ${count > 0 ? html`<a href="#discovery"><b>${number(count)}</b> ${count === 1 ? 'problem' : 'problems'} ${what}</a>` : html`<b>0</b> problems ${what}`}</li>`;
 }
 
@@ -83,10 +53,10 @@ function mark(weight: Weight, count: number): Html {
 }
 
 /** The age of the oldest data of each part. */
-function ages(present: readonly ClusterHealth[], basis: Basis): Html {
+function ages(present: readonly ClusterHealth[]): Html {
   const swept = oldest(present.map(({ sweptAt }) => sweptAt));
   const audited = oldest(present.map(({ audit }) => audit?.auditedAt));
-  return html`<p class="ages">${basis !== 'audits' && html`Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. `}${basis !== 'sweep' && html`Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.`}</p>`;
+  return html`<p class="ages">Oldest sweep: ${swept === undefined ? 'none yet' : timeTag(swept)}. Oldest audit: ${audited === undefined ? 'none yet' : timeTag(audited)}.</p>`;
 }
 
 function oldest(times: readonly (string | undefined)[]): string | undefined {
@@ -100,12 +70,11 @@ function oldest(times: readonly (string | undefined)[]): string | undefined {
 
 const SHOWN_PROBLEMS = 10;
 
-export function discovery(problems: FleetHealth['problems'], { basis, unread }: Known): Html | undefined {
+export function discovery(problems: FleetHealth['problems']): Html | undefined {
   if (problems.length === 0) return undefined;
   const more = problems.length - SHOWN_PROBLEMS;
-  const ofState = basis !== 'hub' || unread.length > 0;
-  return html`<section id="discovery" aria-labelledby="discovery-title" tabindex="-1"><h2 id="discovery-title">${ofState ? 'What could not be read' : 'Problems of the discovery'}</h2>
-<p>${!ofState && 'A cluster that cannot be found is not watched. '}${counted(problems.length, 'problem')}:</p>
+  return html`<section id="discovery" aria-labelledby="discovery-title" tabindex="-1"><h2 id="discovery-title">Problems of the discovery</h2>
+<p>A cluster that cannot be found is not watched. ${counted(problems.length, 'problem')}:</p>
 <ul class="problems">${problems
     .slice(0, SHOWN_PROBLEMS)
     .map(

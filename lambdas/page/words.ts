@@ -1,7 +1,6 @@
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { type Html, html } from './html.ts';
-import type { Basis } from './known.ts';
 
 const STATE_WORDS: Readonly<Record<ClusterState, string>> = {
   critical: '✖ critical',
@@ -13,24 +12,13 @@ const STATE_WORDS: Readonly<Record<ClusterState, string>> = {
   gone: '– gone',
 };
 
-/** The displayed state. Only a hub has alarms, and so distinguishes warnings that fire one. */
-export function shownState(state: ClusterState, basis: Basis): ClusterState {
-  return state === 'noted' && basis !== 'hub' ? 'warning' : state;
-}
-
-/** Symbol and word of the state of a cluster; the colour comes from the class of {@link shownState}. Nothing is new to a laptop, which keeps nothing. */
-export function stateWords(cluster: Pick<ClusterHealth, 'state' | 'readable' | 'audit'>, basis: Basis): string {
-  const { state, readable } = cluster;
-  // An audit judges no requests.
-  if (state === 'well' && basis === 'audits')
-    return isWithoutMachines(cluster) ? '○ healthy, without machines' : '✔ certificates healthy';
-  if (state !== 'new' || basis === 'hub') return STATE_WORDS[shownState(state, basis)];
-  return basis === 'sweep' && readable ? '· read' : '○ not read';
-}
-
-/** Whether its audit made no handshakes with machines. */
-export function isWithoutMachines({ audit }: Pick<ClusterHealth, 'audit'>): boolean {
-  return audit?.sources.off.includes('tls') === true;
+/** Symbol and word of the state of a cluster; the colour comes from the class of the state. */
+export function stateWords({
+  state,
+  readable,
+  sweptAt,
+}: Pick<ClusterHealth, 'state' | 'readable' | 'sweptAt'>): string {
+  return state === 'new' && !readable && sweptAt !== undefined ? '○ not read' : STATE_WORDS[state];
 }
 
 /** Cuts a text to the room, between two words if possible. */

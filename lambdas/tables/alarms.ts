@@ -36,7 +36,7 @@ interface SignalAlarm extends Entry {
    * The first command; {@link firstCommand} inserts the cluster. `sweep` lists pending requests, hostile ones first,
    * each with the command that explains it.
    */
-  readonly first: 'doctor' | 'audit' | 'sweep' | 'rollout status' | 'rollout plan';
+  readonly first: 'doctor' | 'audit' | 'run' | 'rollout status' | 'rollout plan';
 }
 
 /** On a part of the hub: one alarm for each function or topic, whose name is in the first command. */
@@ -253,7 +253,7 @@ export const ALARMS = {
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'critical',
     threshold: 1,
@@ -262,7 +262,7 @@ export const ALARMS = {
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'warning',
     threshold: 1,
@@ -272,7 +272,7 @@ export const ALARMS = {
   },
   ImpersonationAttempt: {
     watches: { signal: 'RequestsHostile' },
-    first: 'sweep',
+    first: 'run',
     setting: 'count',
     severity: 'critical',
     threshold: 1,

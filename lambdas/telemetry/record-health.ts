@@ -75,19 +75,25 @@ function classesOf({ id, classes = {} }: Signal): readonly (Value & { readonly w
   return Object.entries(classes).map(([what, value]) => ({ id, value, what }));
 }
 
-/** One line. Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
+/** One line(). Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
 function publish(
   dimensions: Readonly<Record<string, string>>,
   values: readonly Value[],
   units: SignalUnits,
   tick: number,
 ): void {
-  for (const [name, value] of Object.entries(dimensions)) line.addDimension(name, value);
-  for (const { id, value } of values) line.addMetric(id, UNITS[units[id].unit], value);
-  line.setTimestamp(tick).publishStoredMetrics();
+  for (const [name, value] of Object.entries(dimensions)) line().addDimension(name, value);
+  for (const { id, value } of values) line().addMetric(id, UNITS[units[id].unit], value);
+  line().setTimestamp(tick).publishStoredMetrics();
 }
 
-const line = createMetrics('report');
+let made: Metrics | undefined;
+
+/** Not before the first use: at the keyboard they are switched off first. */
+function line(): Metrics {
+  made ??= createMetrics('report');
+  return made;
+}
 
 /**
  * Publishes rollouts: their number with the other metrics of the invocation, and one line at once for each cluster.
@@ -109,11 +115,12 @@ function publishRollout({ id, rollout }: ClusterHealth, now: number, tick: numbe
   if (rollout === undefined) return;
   const progress = UNDER_WAY.has(rollout.state) ? percentOf(rollout) : undefined;
   const duration = isJustDone(rollout, now) ? rollout.durationMs : undefined;
-  if (progress !== undefined) line.addMetric(METRIC.rolloutProgress, MetricUnit.Percent, progress);
-  if (duration !== undefined) line.addMetric(METRIC.rolloutDuration, MetricUnit.Seconds, Math.round(duration / 1_000));
+  if (progress !== undefined) line().addMetric(METRIC.rolloutProgress, MetricUnit.Percent, progress);
+  if (duration !== undefined)
+    line().addMetric(METRIC.rolloutDuration, MetricUnit.Seconds, Math.round(duration / 1_000));
   if (progress === undefined && duration === undefined) return;
-  line.addDimension('Cluster', dimensionValue(id));
-  line.setTimestamp(tick).publishStoredMetrics();
+  line().addDimension('Cluster', dimensionValue(id));
+  line().setTimestamp(tick).publishStoredMetrics();
 }
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;

@@ -248,7 +248,7 @@ function runbooksOf({ alarms, runbooks }: Pick<FleetDashboardProps, 'alarms' | '
   );
   const markdown = [
     '### What each alarm means, and what to do',
-    'Notifications link to the page with every cluster; `report.html` in the bucket FleetBucketName is it.',
+    'Notifications link to the page with every cluster; `aws s3 presign s3://BUCKET/report.html` makes a link.',
     '',
     'alarm | level | meaning | runbook',
     '---|---|---|---',

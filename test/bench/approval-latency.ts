@@ -4,21 +4,16 @@ import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { type HubCluster, type HubEksCluster, startEksCluster, startKubeconfigCluster } from '../fleet/hub/clusters.ts';
-import { type Hub, startHub } from '../fleet/hub/hub.ts';
 import { HUB } from '../fleet/hub/places.ts';
-import { webhookHint } from '../fleet/hub/webhook-hint.ts';
-import { fleetOf } from '../fleet/hub/world.ts';
 import type { StoredCsr } from '../fleet/kube-object.ts';
+import { fleet as fleetOf } from '../unit/config/parsing.ts';
+import { type LatencyHub, startLatencyHub } from './latency-hub.ts';
 
 export interface LatencyRun {
-  /** What makes certmarshal look: the tick once a minute, or a hint for each request. */
-  readonly by: 'tick' | 'hint';
   readonly clusters: number;
   /** Made at random moments of `overSeconds`. */
   readonly requests: number;
   readonly overSeconds: number;
-  /** Beside a cluster whose API server does not answer; requests are made when it was ordered once. @default false */
-  readonly hanging?: boolean;
 }
 
 /** At which age requests on EKS are judged here. Deployed it is two minutes; what is measured begins after it. */
@@ -26,39 +21,38 @@ const MIN_AGE_SECONDS = 9;
 const TICK_MS = 60_000;
 
 /**
- * Seconds from the moment a request may be judged to its approval, one for each request, in real time: a hub with real clients, and every
- * API server over TLS. Half of the clusters are EKS, or all of them by hint: the first sweep of the others writes nothing.
+ * Seconds from the moment a request may be judged to its approval by a tick, one for each request, in real time: a hub
+ * with real clients, and every API server over TLS. Half of the clusters are EKS.
  *
  * @throws Error when a request is not approved in time
  */
-export async function measureLatency(run: LatencyRun): Promise<readonly number[]> {
-  // What the functions say would be between the figures.
-  Object.assign(process.env, { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' });
+export async function measureLatency({
+  clusters: count,
+  requests,
+  overSeconds,
+}: LatencyRun): Promise<readonly number[]> {
   const clock = fastClock(Date.now(), 1);
   await using aws = await startSimulatedAws({ clock });
   const clusters = await Promise.all(
-    Array.from({ length: run.clusters }, async (_, index) =>
-      run.by === 'hint' || index % 2 === 0
+    Array.from({ length: count }, async (_, index) =>
+      index % 2 === 0
         ? startEksCluster({ aws, clock }, HUB, `eks-${index}`)
         : startKubeconfigCluster({ aws, clock }, `anywhere-${index}`),
     ),
   );
-  const neighbour = run.hanging === true ? await startEksCluster({ aws, clock }, HUB, 'hanging') : undefined;
-  neighbour?.server.inject({ path: /./, fault: { kind: 'hang' } });
-  await using hub = startHub({ aws, clock, fleet: fleetWith(clusters) });
+  const hub = startLatencyHub(aws, fleetWith(clusters));
   const ticking = new AbortController();
   try {
-    // The first one finds the clusters, and sweeps them.
-    await hub.dispatch();
-    await delay(1_000);
-    const ticks = run.by === 'tick' || neighbour !== undefined ? tick(hub, ticking.signal) : undefined;
-    if (neighbour !== undefined) await delay(2 * TICK_MS);
+    // The first one finds the clusters, the second one shows which API servers are behind them.
+    await hub.tick();
+    await hub.tick();
+    const ticks = tick(hub, ticking.signal);
     const latencies = await Promise.all(
-      Array.from({ length: run.requests }, async (_, index) => {
-        await delay(Math.random() * run.overSeconds * 1_000);
+      Array.from({ length: requests }, async (_, index) => {
+        await delay(Math.random() * overSeconds * 1_000);
         const cluster = clusters[index % clusters.length];
         if (cluster === undefined) throw new Error('no cluster');
-        return approval(cluster, Math.floor(index / clusters.length) + 1, run.by === 'hint' ? hub : undefined);
+        return approval(cluster, Math.floor(index / clusters.length) + 1);
       }),
     );
     ticking.abort();
@@ -66,22 +60,20 @@ export async function measureLatency(run: LatencyRun): Promise<readonly number[]
     return latencies;
   } finally {
     ticking.abort();
-    await Promise.all(
-      [...clusters, ...(neighbour === undefined ? [] : [neighbour])].map(async ({ server }) => server.stop()),
-    );
+    await Promise.all(clusters.map(async ({ server }) => server.stop()));
   }
 }
 
-async function tick(hub: Hub, signal: AbortSignal): Promise<void> {
+async function tick(hub: LatencyHub, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const next = delay(TICK_MS, undefined, { signal }).catch(() => undefined);
-    await hub.dispatch();
+    await hub.tick();
     await next;
   }
 }
 
 /** Makes a request, and waits until it is approved. @returns seconds from when it may be judged */
-async function approval(cluster: HubCluster, node: number, hinted: Hub | undefined): Promise<number> {
+async function approval(cluster: HubCluster, node: number): Promise<number> {
   const { api } = cluster.server;
   cluster.addNode(node);
   const name = cluster.ask(node);
@@ -98,8 +90,6 @@ async function approval(cluster: HubCluster, node: number, hinted: Hub | undefin
     }, 2 * TICK_MS);
   });
   const createdAt = Date.parse(api.csrs.get(name)?.metadata.creationTimestamp ?? '');
-  const id = isEks(cluster) ? `${HUB.account}/${HUB.region}/${cluster.name}` : cluster.name;
-  await hinted?.webhook(webhookHint(id));
   const judgedFrom = createdAt + (isEks(cluster) ? MIN_AGE_SECONDS * 1_000 : 0);
   return Math.max(0, (await approved) - judgedFrom) / 1_000;
 }

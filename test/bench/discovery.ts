@@ -6,14 +6,14 @@ import { updateRegistry } from '../../lambdas/fleet/update-registry.ts';
 import { awsClientConfig } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
-import { CA_DATA } from './fixtures.ts';
+import { caData } from './fixtures.ts';
 import { type Figure, figure } from './statistics.ts';
 
 const CLUSTERS = 1_000;
 const REGIONS = Array.from({ length: 10 }, (_, index) => `eu-test-${index + 1}`);
 const ACCOUNT = '111122223333';
 const THROTTLE = { rate: 10, burst: 10 };
-/** What dispatch has left of its minute after the orders are sent. */
+/** What report has left of its time. */
 const DEADLINE_MS = 45_000;
 const RUNS = 3;
 
@@ -72,10 +72,8 @@ function putClusters(aws: SimulatedAws, regions: readonly string[]): void {
       {
         name: `cluster-${index}`,
         endpoint: `https://${index}.gr7.${region}.eks.amazonaws.com`,
-        certificateAuthority: CA_DATA,
+        certificateAuthority: caData(),
       },
     );
   }
 }
-
-/** As large as a real bundle; nobody connects with it. */

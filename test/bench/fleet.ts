@@ -1,4 +1,5 @@
 import { type LatencyRun, measureLatency } from './approval-latency.ts';
+import { benchIsolation } from './isolation.ts';
 import { p95, runFleet } from './run-fleet.ts';
 import { serveClusters } from './simulated-servers.ts';
 import { type Figure, figure } from './statistics.ts';
@@ -7,22 +8,21 @@ export interface FleetSize {
   readonly idleClusters: number;
   readonly runs: number;
   readonly byTick: LatencyRun;
-  readonly byHint: LatencyRun;
-  readonly besideHanging: LatencyRun;
 }
 
 const SIZE: FleetSize = {
   idleClusters: 1_000,
   runs: 3,
   // With the first tick and the last one: three minutes.
-  byTick: { by: 'tick', clusters: 20, requests: 100, overSeconds: 120 },
-  byHint: { by: 'hint', clusters: 20, requests: 100, overSeconds: 60 },
-  besideHanging: { by: 'hint', clusters: 20, requests: 100, overSeconds: 60, hanging: true },
+  byTick: { clusters: 20, requests: 100, overSeconds: 120 },
 };
 
-/** How long a sweep of a large fleet takes that has nothing to do, and how long a request waits for its approval. */
+/**
+ * How long a sweep of a large fleet takes that has nothing to do, how long a request waits for its approval, and what
+ * clusters that misbehave cost the others.
+ */
 export async function benchFleet(say: (text: string) => void, size = SIZE): Promise<Figure[]> {
-  const { idleClusters, runs, byTick, byHint, besideHanging } = size;
+  const { idleClusters, runs, byTick } = size;
   const seconds: number[] = [];
   const memory: number[] = [];
   say(`starting ${idleClusters} API servers`);
@@ -39,10 +39,6 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
   }
   say(`${byTick.requests} requests in ${byTick.clusters} clusters, swept once a minute`);
   const ticked = await measureLatency(byTick);
-  say(`${byHint.requests} requests in ${byHint.clusters} clusters, each with a hint`);
-  const hinted = await measureLatency(byHint);
-  say('the same beside a cluster that hangs');
-  const beside = await measureLatency(besideHanging);
   return [
     figure(`${idleClusters.toLocaleString('en')} idle clusters, one process, one core`, 's', seconds, {
       text: '≤ 60',
@@ -53,10 +49,6 @@ export async function benchFleet(say: (text: string) => void, size = SIZE): Prom
       text: '≤ 65',
       met: (value) => value <= 65,
     }),
-    figure('p95 from when a request may be judged to its approval, by hint', 's', [p95(hinted)], {
-      text: '≤ 5',
-      met: (value) => value <= 5,
-    }),
-    figure('the same beside a cluster that hangs', 's', [p95(beside)]),
+    ...(await benchIsolation(say)),
   ];
 }

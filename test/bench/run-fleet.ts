@@ -13,17 +13,20 @@ const run = promisify(execFile);
 
 export interface FleetRun {
   readonly totalMs: number;
+  readonly shards: readonly {
+    readonly clusters: number;
+    readonly ms: number;
+    /** Of all threads. */
+    readonly processorMs: number;
+  }[];
   readonly sweeps: readonly {
     readonly id: string;
-    readonly shard: string;
-    /** From the start of its batch to its outcome. */
+    /** From the start of its shard to its outcome. */
     readonly ms: number;
     readonly complete: boolean;
     /** The first one. */
     readonly problem: string | undefined;
   }[];
-  /** MiB after garbage collection, one for each round. */
-  readonly heaps: readonly number[];
   readonly maxRssMiB: number;
 }
 
@@ -58,7 +61,6 @@ export async function runFleet(
     const result = join(directory, 'result.json');
     const node = [
       process.execPath,
-      '--expose-gc',
       ...lambdaNode(HUB_SIZES.sweep.memoryMiB),
       program,
       file,

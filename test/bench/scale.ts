@@ -2,27 +2,34 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
-import { decodeOrders } from '../../lambdas/contracts/order.ts';
+import { DEFAULT_LANE } from '../../lambdas/config/fleet.ts';
+import { type Order, readOrders, type SweepItem } from '../../lambdas/contracts/order.ts';
 import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
-import type { Registry } from '../../lambdas/contracts/registry.ts';
-import { encodeReportStart } from '../../lambdas/contracts/report-start.ts';
-import { encodeOutcome, encodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
-import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
+import { outcomesObject } from '../../lambdas/fleet/outcomes.ts';
+import { ordersKey, outcomesKey, STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import { jsonBytes } from '../../lambdas/json-bytes.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { lambdaNode } from '../support/lambda-node.ts';
 import { loadBundle } from '../unit/functions/invoke-bundle.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
+import { auditOf } from '../unit/page/fleets.ts';
 import { giveShareOfCore, shareOfCore } from './core-share.ts';
-import { CA_DATA } from './fixtures.ts';
+import { caData } from './fixtures.ts';
 import { p95, runFleet } from './run-fleet.ts';
-import { serveClusters } from './simulated-servers.ts';
-import { type Figure, figure } from './statistics.ts';
+import { type ServedCluster, serveClusters } from './simulated-servers.ts';
+import { type Figure, figure, median } from './statistics.ts';
 
-const CLUSTERS = 10_000;
+/** Sizes of fleets, with the most seconds of plan, sweeps and report. */
+const FLEETS = [
+  { size: 1_000, most: 8 },
+  { size: 10_000, most: 40 },
+] as const;
+const MOST_OF_PLAN = 10;
 const HUB = { account: '111122223333', region: 'eu-central-1', partition: 'aws' } as const;
+const ROLE = 'certmarshal-dispatch-eu-central-1';
 /** Accounts and Regions: each has as many clusters, and rates of its own. */
 const PLACES = Array.from({ length: 20 }, (_, index) => ({
   account: `2222${String(Math.floor(index / 4)).padStart(8, '0')}`,
@@ -30,9 +37,12 @@ const PLACES = Array.from({ length: 20 }, (_, index) => ({
 }));
 /** AWS publishes no rates of EKS. */
 const EKS_RATE = { rate: 10, burst: 10 };
-const UNWELL = 500;
+const UNWELL = 0.05;
 /** Functions believe a time that is so far from theirs: a run need not wait for the next minute. Milliseconds. */
 const BEFORE_MS = 3 * 60_000;
+/** One of them writes the page. */
+const WELL_MINUTES = 5;
+const UNWELL_MINUTES = 2;
 const MAX_DISCOVERY_TICKS = 4;
 /** What a tick had no time for is looked for again after that. */
 const RETRY_MS = 125_000;
@@ -46,148 +56,209 @@ discovery:
 hub: { account: '${HUB.account}', region: ${HUB.region} }
 `;
 
-/** 10,000 clusters in 20 accounts and Regions: each function with the memory, the flags and the share of a core that it has in Lambda. */
-export async function benchScale(say: (text: string) => void): Promise<Figure[]> {
-  const hub = await benchHub(say);
-  return [...hub, ...(await benchSweeps(say))];
-}
-
-async function benchHub(say: (text: string) => void): Promise<Figure[]> {
+/**
+ * A minute of large fleets of EKS clusters in 20 accounts and Regions: each function with the memory, the flags and the
+ * share of a core that it has in Lambda.
+ *
+ * @param only this size. @default all
+ */
+export async function benchScale(say: (text: string) => void, [only]: readonly string[] = []): Promise<Figure[]> {
   await using synthesized = await synthesize(FLEET);
+  const fleets = FLEETS.filter(({ size }) => only === undefined || size === Number(only));
+  const largest = Math.max(...fleets.map(({ size }) => size));
+  say(`starting ${largest} API servers`);
+  await using served = await serveClusters(largest, false);
+  const figures: Figure[] = [];
+  for (const { size, most } of fleets) {
+    const sweeps = await benchSweeps(served.clusters.slice(0, size), say);
+    const hub = await benchHub(synthesized, size, say);
+    const minute = hub.planSeconds + sweeps.seconds + hub.reportSeconds;
+    const name = `${named(size)}: plan, sweeps and report`;
+    figures.push(figure(name, 's', [minute], atMost(most)), ...hub.figures, ...sweeps.figures);
+  }
+  return figures;
+}
+
+async function benchHub(synthesized: Synthesized, size: number, say: (text: string) => void) {
   await using aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
-  const world = createWorld(aws, synthesized);
-
-  await using dispatch = await world.load('dispatch');
+  const world = createWorld(aws, synthesized, size);
+  await using plan = await world.load('plan');
   await using report = await world.load('report');
-  const times: Record<'finding' | 'dispatch' | 'well' | 'unwell', number[]> = {
-    finding: [],
-    dispatch: [],
-    well: [],
-    unwell: [],
+  const minute = async (unwell = 0) => {
+    const tick = world.nextMinute();
+    const planned = await plan.run(tick);
+    const shards = planned.result as readonly SweepItem[];
+    const clusters = await world.sweep(shards, unwell);
+    const reported = await report.run(tick, { shards, outcomes: shards.map(({ shard }) => ({ shard })) });
+    return { clusters, plan: planned, report: reported };
   };
-  const minute = async (kind: 'well' | 'unwell', found: number[]) => {
-    world.nextMinute();
-    found.push(await dispatch.run());
-    const ordered = world.takeOrders();
-    if (found !== times.finding && ordered !== CLUSTERS) throw new Error(`${ordered} clusters were ordered`);
-    world.sendOutcomes(kind === 'unwell' ? UNWELL : 0);
-    times[kind].push(await report.run());
+  const minutes = async (count: number, unwell = 0) => {
+    const all: Awaited<ReturnType<typeof minute>>[] = [];
+    while (all.length < count) all.push(await minute(unwell));
+    const few = all.find(({ clusters }) => clusters !== size);
+    if (few !== undefined) throw new Error(`${few.clusters} of ${size} clusters were planned`);
+    return all;
   };
 
-  while (world.known() < CLUSTERS) {
-    if (times.finding.length === MAX_DISCOVERY_TICKS) throw new Error(`only ${world.known()} clusters were found`);
-    await minute('well', times.finding);
-    say(`dispatch finds clusters: ${world.known()} of ${CLUSTERS}`);
-    if (world.known() < CLUSTERS) await delay(RETRY_MS);
+  const discoveries: number[] = [];
+  while (world.registered() < size) {
+    if (discoveries.length === MAX_DISCOVERY_TICKS) throw new Error(`only ${world.registered()} clusters were found`);
+    if (discoveries.length > 0) await delay(RETRY_MS);
+    discoveries.push((await minute()).report.seconds);
+    say(`report finds clusters: ${world.registered()} of ${size}`);
   }
-  for (const kind of ['well', 'well', 'unwell', 'unwell'] as const) {
-    say(`a minute in which ${kind === 'well' ? 'all clusters are healthy' : `${UNWELL} clusters are not well`}`);
-    await minute(kind, times.dispatch);
-  }
-
-  const ofDispatch = HUB_SIZES.dispatch;
-  const ofReport = HUB_SIZES.report;
-  return [
-    seconds('dispatch, while it finds the clusters', times.finding, ofDispatch.timeoutSeconds),
-    seconds('dispatch, each tick', times.dispatch, ofDispatch.timeoutSeconds),
-    memory('dispatch', dispatch.peakMiB(), ofDispatch.memoryMiB),
-    seconds('report, all clusters well', times.well, ofReport.timeoutSeconds),
-    seconds(`report, ${UNWELL} clusters not well at once`, times.unwell, ofReport.timeoutSeconds),
-    memory('report', report.peakMiB(), ofReport.memoryMiB),
-  ];
+  // Each cluster is audited.
+  await minutes(1);
+  say(`${WELL_MINUTES} minutes in which all clusters are well`);
+  const well = await minutes(WELL_MINUTES);
+  say(`${UNWELL_MINUTES} minutes in which ${UNWELL * size} clusters are not well`);
+  const unwell = await minutes(UNWELL_MINUTES, UNWELL * size);
+  const plans = [...well, ...unwell].map((one) => one.plan.seconds);
+  const reports = well.map((one) => one.report.seconds);
+  const processor = (name: 'plan' | 'report') => {
+    const seconds = median(well.map((one) => one[name].processorSeconds));
+    const share = shareOfCore(HUB_SIZES[name].memoryMiB);
+    return `${named(size)}: ${name} takes ${seconds.toFixed(2)} s of a processor, ${(seconds / share).toFixed(2)} s of ${share.toFixed(2)} of one`;
+  };
+  return {
+    planSeconds: median(plans),
+    reportSeconds: median(reports),
+    figures: [
+      {
+        ...figure(`${named(size)}: plan`, 's', plans, atMost(MOST_OF_PLAN)),
+        details: [processor('plan'), processor('report'), ...world.sizes()],
+      },
+      memory(`${named(size)}: plan`, plan.peakMiB(), HUB_SIZES.plan.memoryMiB),
+      seconds(`${named(size)}: report, all clusters well`, reports, HUB_SIZES.report.timeoutSeconds),
+      seconds(
+        `${named(size)}: report, ${UNWELL * size} clusters not well at once`,
+        unwell.map((one) => one.report.seconds),
+        HUB_SIZES.report.timeoutSeconds,
+      ),
+      figure(`${named(size)}: report that finds the clusters`, 's', discoveries),
+      memory(`${named(size)}: report`, report.peakMiB(), HUB_SIZES.report.memoryMiB),
+    ],
+  };
 }
 
-async function benchSweeps(say: (text: string) => void): Promise<Figure[]> {
-  say(`starting ${CLUSTERS} API servers`);
-  await using served = await serveClusters(CLUSTERS, false);
-  say('all clusters in one process on one core');
-  const whole = await runFleet(served.clusters);
-  say('all clusters in one process with the share of a core that a function has');
+async function benchSweeps(clusters: readonly ServedCluster[], say: (text: string) => void) {
   const { memoryMiB, timeoutSeconds, maxConcurrency } = HUB_SIZES.sweep;
-  const shared = await runFleet(served.clusters, { share: shareOfCore(memoryMiB) });
+  const size = clusters.length;
+  say(`${size} clusters in one process on one core`);
+  const whole = await runFleet(clusters);
+  say(`${size} clusters in one process with the share of a core that a function has`);
+  const shared = await runFleet(clusters, { share: shareOfCore(memoryMiB) });
   for (const { sweeps } of [whole, shared])
-    if (sweeps.length !== CLUSTERS || sweeps.some(({ complete }) => !complete)) throw new Error('not swept');
-  const shards = Map.groupBy(shared.sweeps, ({ shard }) => shard);
-  const times = [...shards.values()].map((sweeps) => Math.max(...sweeps.map(({ ms }) => ms)) / 1_000);
-  const minute = times.reduce((sum, time) => sum + time, 0) / maxConcurrency;
-  return [
-    figure(`${CLUSTERS} idle clusters, one process, one core`, 's', [whole.totalMs / 1_000], {
-      text: '≤ 35',
-      met: (value) => value <= 35,
-    }),
-    seconds(`sweep of a shard, the slowest of ${times.length}`, [Math.max(...times)], timeoutSeconds),
-    figure('sweep of a shard, p95', 's', [p95(times)]),
-    memory('sweep', Math.max(whole.maxRssMiB, shared.maxRssMiB), memoryMiB),
-    figure(`all shards, ${maxConcurrency} at once`, 's', [minute], { text: '≤ 40', met: (value) => value <= 40 }),
-  ];
+    if (sweeps.length !== size || sweeps.some(({ complete }) => !complete)) throw new Error('not swept');
+  const times = shared.shards.map(({ ms }) => ms / 1_000);
+  const processorMs = shared.shards.reduce((sum, shard) => sum + shard.processorMs, 0);
+  return {
+    seconds: greedy(times, maxConcurrency),
+    figures: [
+      {
+        ...figure(`${named(size)}: all idle, one process, one core`, 's', [whole.totalMs / 1_000]),
+        details: [`${named(size)}: a sweep takes ${(processorMs / size).toFixed(2)} ms of a processor for a cluster`],
+      },
+      seconds(`${named(size)}: sweep of a shard, the slowest of ${times.length}`, [Math.max(...times)], timeoutSeconds),
+      figure(`${named(size)}: sweep of a shard, p95`, 's', [p95(times)]),
+      memory(`${named(size)}: sweep`, Math.max(whole.maxRssMiB, shared.maxRssMiB), memoryMiB),
+      figure(`${named(size)}: all shards, ${maxConcurrency} at once`, 's', [greedy(times, maxConcurrency)]),
+    ],
+  };
 }
 
-function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
+/** When the last one ends, if each begins in order at the first free slot. */
+function greedy(times: readonly number[], slots: number): number {
+  const free = new Array<number>(slots).fill(0);
+  for (const time of times) {
+    const first = free.indexOf(Math.min(...free));
+    free[first] = (free[first] ?? 0) + time;
+  }
+  return Math.max(...free);
+}
+
+function createWorld(aws: SimulatedAws, { bundles }: Synthesized, size: number) {
   aws.s3.createBucket(HUB, 'state');
-  const queue = (name: string) =>
-    aws.sqs.createQueue({ ...HUB, name, visibilityTimeoutSeconds: 60, retentionSeconds: 900 });
-  const [orders, outcomes, starts] = [queue('orders.fifo'), queue('outcomes'), queue('starts')];
-  const roles = { dispatch: 'certmarshal-dispatch-eu-central-1', report: 'certmarshal-report-eu-central-1' };
-  for (const [index, place] of Array.from({ length: CLUSTERS }, (_, n) => [n, PLACES[n % PLACES.length]] as const))
-    if (place !== undefined)
-      aws.eks.putCluster(place, {
-        name: `cluster-${index}`,
-        endpoint: `https://${index.toString(16).padStart(32, '0').toUpperCase()}.gr7.${place.region}.eks.amazonaws.com`,
-        certificateAuthority: CA_DATA,
-      });
+  for (let index = 0; index < size; index += 1) {
+    const place = PLACES[index % PLACES.length];
+    if (place === undefined) throw new Error('no place');
+    aws.eks.putCluster(place, {
+      name: `cluster-${index}`,
+      endpoint: `https://${index.toString(16).padStart(32, '0').toUpperCase()}.gr7.${place.region}.eks.amazonaws.com`,
+      certificateAuthority: caData(),
+    });
+  }
   for (const account of new Set(PLACES.map((place) => place.account)))
     aws.identity.putRole({
       arn: `arn:aws:iam::${account}:role/certmarshal-spoke`,
-      trusts: [`arn:aws:iam::${HUB.account}:role/${roles.dispatch}`],
+      trusts: [`arn:aws:iam::${HUB.account}:role/${ROLE}`],
     });
   aws.throttle('eks', EKS_RATE);
-  const registry = (): Registry | undefined => {
-    const body = aws.s3.read('state', STATE_KEYS.registry);
-    return body === undefined ? undefined : JSON.parse(gunzipSync(body).toString('utf8'));
-  };
-
-  const earliestTick = () => Math.floor((Date.now() - BEFORE_MS) / 60_000) * 60_000;
   let tick = 0;
+  const stored = { orders: 0, outcomes: 0, audits: 0 };
+  const write = async (key: string, value: object): Promise<number> => {
+    const bytes = (await jsonBytes(key, value)) ?? Buffer.alloc(0);
+    aws.s3.write('state', key, bytes);
+    return bytes.length;
+  };
+  const lengthOf = (key: string) => aws.s3.read('state', key)?.length ?? 0;
 
   return {
-    nextMinute(): void {
-      tick = Math.max(tick + 60_000, earliestTick());
+    nextMinute(): number {
+      tick = Math.max(tick + 60_000, Math.floor((Date.now() - BEFORE_MS) / 60_000) * 60_000);
+      return tick;
     },
 
-    known: () => Object.values(registry()?.clusters ?? {}).filter(({ target }) => target !== undefined).length,
+    registered(): number {
+      const body = aws.s3.read('state', STATE_KEYS.registry);
+      if (body === undefined) return 0;
+      const { clusters } = JSON.parse(gunzipSync(body).toString('utf8'));
+      return Object.values<{ target?: object }>(clusters).filter(({ target }) => target !== undefined).length;
+    },
 
-    takeOrders(): number {
+    /** Writes what the sweeps would. @returns the clusters */
+    async sweep(items: readonly SweepItem[], unwell: number): Promise<number> {
       let clusters = 0;
-      for (;;) {
-        const messages = orders.receive(10);
-        if (messages.length === 0) return clusters;
-        for (const { body, receiptHandle } of messages) {
-          const read = decodeOrders(body);
-          if (read.ok) clusters += read.value.length;
-          orders.delete(receiptHandle);
+      Object.assign(stored, { orders: 0, outcomes: 0, audits: 0 });
+      for (const [object, some] of Map.groupBy(items, (item) => item.object)) {
+        const body = aws.s3.read('state', ordersKey(DEFAULT_LANE, tick, object)) ?? Buffer.alloc(0);
+        stored.orders += body.length;
+        const orders = readOrders(JSON.parse(gunzipSync(body).toString('utf8')), DEFAULT_LANE);
+        if (!orders.ok) throw new Error(orders.problem);
+        for (const { shard } of some) {
+          const outcomes = (orders.value.get(shard) ?? []).map((order) => {
+            if (!order.ok) throw new Error(order.problem);
+            clusters += 1;
+            return outcomeOf(order.value, tick + 1_000, clusters <= unwell);
+          });
+          stored.audits += outcomes.filter(({ audit }) => audit !== undefined).length;
+          stored.outcomes += await write(outcomesKey(DEFAULT_LANE, tick, shard), outcomesObject(outcomes));
         }
       }
+      return clusters;
     },
 
-    sendOutcomes(unwell: number): void {
-      const ids = Object.keys(registry()?.clusters ?? {});
-      const encoded = ids.map((id, index) => encodeOutcome(outcomeOf(id, tick + 1_000, index < unwell)));
-      for (let at = 0; at < encoded.length; at += HUB_SIZES.sweep.clusters)
-        outcomes.send({ body: encodeOutcomes(encoded.slice(at, at + HUB_SIZES.sweep.clusters)) });
+    /** Of what the last minute wrote. */
+    sizes(): readonly string[] {
+      const each = (bytes: number) => `${Math.round(bytes / size)} B`;
+      const { orders, outcomes, audits } = stored;
+      const [registry, index, page] = [STATE_KEYS.registry, STATE_KEYS.index, STATE_KEYS.page].map(lengthOf);
+      return [
+        `${named(size)}: stored of a cluster: orders ${each(orders)}, outcomes ${each(outcomes)} with ${audits} audits, registry ${each(registry ?? 0)}, index ${each(index ?? 0)}; page ${page} B`,
+      ];
     },
 
-    async load(name: 'dispatch' | 'report') {
+    async load(name: 'plan' | 'report') {
       const { memoryMiB, timeoutSeconds } = HUB_SIZES[name];
       const environment = {
         ...awsEnvironment(aws, {
           account: HUB.account,
-          role: `arn:aws:iam::${HUB.account}:role/${roles[name]}`,
+          role: `arn:aws:iam::${HUB.account}:role/${ROLE}`,
           region: HUB.region,
         }),
         STATE_BUCKET: 'state',
-        LANE_QUEUE_URLS: JSON.stringify({ default: orders.url }),
-        OUTCOMES_QUEUE_URL: outcomes.url,
-        STARTS_QUEUE_URL: starts.url,
+        LANE_FUNCTIONS: JSON.stringify({ [DEFAULT_LANE]: 'CertMarshal-sweep-default' }),
+        LANES: JSON.stringify([DEFAULT_LANE]),
         HUB_ACCOUNT: HUB.account,
         HUB_PARTITION: HUB.partition,
       };
@@ -195,17 +266,19 @@ function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
       execFileSync('taskset', ['-a', '-p', '-c', '0', `${bundle.pid}`]);
       const share = giveShareOfCore(bundle.pid, shareOfCore(memoryMiB));
       return {
-        /** Seconds. */
-        async run(): Promise<number> {
-          const body = encodeReportStart({ tick });
-          const event =
-            name === 'dispatch'
-              ? { scheduledTime: new Date(tick).toISOString() }
-              : { Records: [{ messageId: `${tick}`, body, eventSource: 'aws:sqs', attributes: {} }] };
+        async run(at: number, event: object = {}) {
+          const processor = processorSeconds(bundle.pid);
           const begin = performance.now();
-          const { error } = await bundle.invoke(event, timeoutSeconds * 1_000);
+          const { error, ...answer } = await bundle.invoke(
+            { tick: new Date(at).toISOString(), ...event },
+            timeoutSeconds * 1_000,
+          );
           if (error !== undefined) throw new Error(`${error}\n${bundle.output().slice(-2_000)}`);
-          return (performance.now() - begin) / 1_000;
+          return {
+            ...answer,
+            seconds: (performance.now() - begin) / 1_000,
+            processorSeconds: processorSeconds(bundle.pid) - processor,
+          };
         },
         peakMiB: () => peakOf(bundle.pid),
         async [Symbol.asyncDispose]() {
@@ -217,28 +290,45 @@ function createWorld(aws: SimulatedAws, { bundles }: Synthesized) {
   };
 }
 
-function outcomeOf(id: string, startedAt: number, isUnwell: boolean): SweepOutcome {
+function outcomeOf({ id, audit }: Order, startedAt: number, isUnwell: boolean): SweepOutcome {
+  const name = id.split('/').at(-1) ?? id;
   const message = 'the API server does not answer within 10 s';
+  const at = new Date(startedAt).toISOString();
   return {
-    version: 1,
-    kind: 'sweep',
     id,
-    name: id.split('/').at(-1) ?? id,
+    name,
     provider: 'eks',
-    startedAt: new Date(startedAt).toISOString(),
+    startedAt: at,
     durationMs: isUnwell ? 10_000 : 60,
     readable: !isUnwell,
     complete: !isUnwell,
-    server: `${id.split('/').at(-1)}.gr7.eu-central-1.eks.amazonaws.com:443`,
     problems: isUnwell ? [{ kind: 'timeout', object: 'API server', message, remedy: 'Check the route to it.' }] : [],
     problemCount: isUnwell ? 1 : 0,
+    counted: { from: startedAt - 60_000, to: startedAt, issued: 0, late: 0, notProvable: 0 },
+    audit: audit && auditOf(Number(name.split('-')[1]), 'eks', { auditedAt: at }),
   };
+}
+
+/** Of all threads. */
+function processorSeconds(pid: number): number {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // utime and stime, in hundredths of a second. Source: proc(5).
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 /** The largest that its memory ever was. */
 function peakOf(pid: number): number {
   const peak = /^VmHWM:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return Number(peak) / 1_024;
+}
+
+function named(size: number): string {
+  return `${size.toLocaleString('en')} clusters`;
+}
+
+function atMost(most: number): { readonly text: string; readonly met: (value: number) => boolean } {
+  return { text: `≤ ${most}`, met: (value) => value <= most };
 }
 
 function seconds(name: string, values: readonly number[], limit: number): Figure {

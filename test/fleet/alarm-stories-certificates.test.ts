@@ -32,17 +32,17 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   expect(story.ringing()).toEqual(['certificate-critical', 'critical']);
   await story.clusters.berlin.server.serveUntil(lastsLong().certificateNotAfter);
   await story.until(() => story.isOver(), 45);
-  // Every fifth minute is audited: the audits in the 57th and the 72nd minute of the story are the first that see less than a fifth, and less than a
+  // Every fifth minute is audited: the audits in the 61st and the 76th minute of the story see less than a fifth, and less than a
   // twentieth. CloudWatch wants two minutes of that.
-  expect(story.rang()).toEqual({ 'certificate-warning': 59, warning: 59, 'certificate-critical': 74, critical: 74 });
-  const said = 'berlin: the kube-apiserver certificate at SERVER expires in';
-  const over = 'berlin. It was: the kube-apiserver certificate at SERVER expires in';
+  expect(story.rang()).toEqual({ 'certificate-warning': 63, warning: 63, 'certificate-critical': 78, critical: 78 });
+  const said = 'berlin: the kube-apiserver certificate at SERVER';
+  const over = 'berlin. It was: the kube-apiserver certificate at SERVER';
   // What is away for a quarter of an hour is over, as a look every fifth minute sees it.
   expect(story.told()).toEqual([
-    `59 [warning] ${said} 19 minutes`,
-    `74 [critical] ${said} 4 minutes`,
-    `91 [resolved] ${over} 19 minutes`,
-    `101 [resolved] ${over} 4 minutes`,
+    `63 [warning] ${said} expires in 15 minutes`,
+    `78 [critical] ${said} expired less than a minute ago`,
+    `96 [resolved] ${over} expires in 15 minutes`,
+    `106 [resolved] ${over} expired less than a minute ago`,
   ]);
   expect(story.events()).toEqual([
     'opened CertificateWarning: berlin',
@@ -75,7 +75,7 @@ it('tells that a certificate has ended, and what that means', async () => {
     'closed ClusterUnreadable: berlin',
     'closed CertificateCritical: berlin',
   ]);
-  expect(story.fallback()).toEqual(['critical ALARM 3', 'critical OK 21']);
+  expect(story.fallback()).toEqual(['critical ALARM 3', 'critical OK 20']);
 });
 
 it('tells of a kubelet that did not renew its certificate, and that it did', async () => {
@@ -94,10 +94,10 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
   const restarted = startKubelet({ api, node, random: seededRandom(1) });
   await story.until(() => story.isOver(), 42);
   const said =
-    'the kubelet serving certificate of berlin-1 expires in 8 minutes; the kubelet should have renewed it before 90 % of its lifetime';
+    'the kubelet serving certificate of berlin-1 expires in 9 minutes; the kubelet should have renewed it before 90 % of its lifetime';
   // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
-  expect(story.rang()).toEqual({ 'kubelet-overdue': 94, warning: 94 });
-  expect(story.told()).toEqual([`94 [warning] berlin: ${said}`, `116 [resolved] berlin. It was: ${said}`]);
+  expect(story.rang()).toEqual({ 'kubelet-overdue': 93, warning: 93 });
+  expect(story.told()).toEqual([`93 [warning] berlin: ${said}`, `116 [resolved] berlin. It was: ${said}`]);
   expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
   await restarted.stop();
   await signer.stop();

@@ -5,7 +5,6 @@ import { approvedIn } from './hub/clusters.ts';
 import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { findingsOf } from './hub/hub.ts';
 import { HUB, SPOKE } from './hub/places.ts';
-import { webhookHint } from './hub/webhook-hint.ts';
 import { IDS, type World, type WorldClusterName } from './hub/world.ts';
 
 const NAMES = Object.keys(IDS) as WorldClusterName[];
@@ -42,7 +41,7 @@ async function begin(bad?: BadInput): Promise<HeardWorld> {
     world.clusters[name].addNode(2);
     world.clusters[name].ask(2);
   }
-  await world.hub.webhook(webhookHint(IDS.zurich));
+  await world.hub.webhook(IDS.zurich);
   return world;
 }
 

@@ -5,7 +5,6 @@ import { AwsFault } from './aws/aws-fault.ts';
 import { type HeardWorld, startHeardWorld } from './hub/heard-world.ts';
 import { createSecrets } from './hub/leaks.ts';
 import { HUB } from './hub/places.ts';
-import { webhookHint } from './hub/webhook-hint.ts';
 import { IDS } from './hub/world.ts';
 import { createServingCertificate } from './serving-certificate.ts';
 
@@ -39,7 +38,7 @@ describe('secrets', () => {
     await using world = await startHeardWorld();
     for (let minute = 0; minute < 4; minute += 1) await world.minute();
     await spoil(world);
-    await world.hub.webhook(webhookHint(IDS.zurich));
+    await world.hub.webhook(IDS.zurich);
     for (let minute = 0; minute < 8; minute += 1) await world.minute();
     expect(world.indexes()).toContain(`"kind":"${kind}"`);
     world.expectNoSecretSaid();

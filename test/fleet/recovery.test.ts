@@ -56,7 +56,7 @@ async function startAsleep({ entry = '', untilMs = 20 * MINUTE, certificateNotAf
     async minutes(count: number) {
       for (let minute = 0; minute < count; minute += 1) {
         awake();
-        await hub.dispatch();
+        await hub.minute();
         await clock.advance(MINUTE);
       }
     },
@@ -77,6 +77,8 @@ async function startAsleep({ entry = '', untilMs = 20 * MINUTE, certificateNotAf
 
 it('approves, by an entry of fleet.yaml, exactly the named control plane node that slept, twice, until its end', async () => {
   await using world = await startAsleep({ entry: 'nodes: [cp-1, cp-3, worker]' });
+  // The first minute discovers.
+  await world.minutes(1);
   world.ask('cp-1', 'first');
   world.ask('cp-2', 'not-named');
   world.ask('cp-3', 'awake');

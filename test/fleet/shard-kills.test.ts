@@ -1,78 +1,161 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { SweepCluster } from '../../lambdas/cluster/minute.ts';
+import { swept } from '../unit/fleet/values.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
-import { approvedIn } from './hub/clusters.ts';
-import type { AroundCall } from './hub/hub.ts';
-import { IDS, MINUTE, START, startWorld, type World } from './hub/world.ts';
+import { startSimulatedAws } from './aws/simulated-aws.ts';
+import { steppedClock } from './clock.ts';
+import { type AroundCall, findingsOf, type Hub, startHub } from './hub/hub.ts';
+import { fleetOf, MINUTE, START } from './hub/world.ts';
 
-const ALL = Object.values(IDS);
+const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd';
+const namesOf = (count: number, prefix = 'cluster'): readonly string[] =>
+  Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
 
-/** A world in which Lambda ends every invocation that sweeps one of some clusters, before it has sent an outcome. */
-async function startKilling() {
-  const killers = new Set<string>();
-  const aroundCall: AroundCall = async (name, call, event) => {
-    const isHit = [...killers].some((id) => event?.Records.some(({ body }) => body.includes(`"id":"${id}"`)));
-    if (name !== 'sweep' || !isHit) return call();
-    throw new Error('Runtime exited with error: signal: killed');
+interface Options {
+  readonly clusters: readonly string[];
+  /** Whether Lambda ends the process of this sweep, before it has written an outcome. */
+  readonly kills?: (ids: readonly string[]) => boolean;
+  /** Milliseconds that the sweep of a cluster takes, and whether it reads the cluster. @default none, and it does */
+  readonly takes?: (id: string) => number | undefined;
+}
+
+/** A hub of clusters that are not there: what counts is which of them are swept together. */
+async function startShards({ clusters, kills = () => false, takes = () => undefined }: Options) {
+  const clock = steppedClock(START);
+  const aws = await startSimulatedAws({ clock });
+  const fleet = fleetOf(
+    `version: 1\nclusters:\n${clusters
+      .map((name) => `  - { name: ${name}, provider: eks-anywhere, kubeconfigSecret: '${SECRET}' }`)
+      .join('\n')}`,
+  );
+  const lastSwept = new Map(clusters.map((id) => [id, START]));
+  const sweepOne: SweepCluster = async ({ target: { id }, deadlineMs }) => {
+    const startedAt = new Date(clock.now()).toISOString();
+    const ms = Math.min(takes(id) ?? 0, deadlineMs);
+    if (ms > 0) await clock.sleep(ms);
+    lastSwept.set(id, clock.now());
+    const readable = ms === 0;
+    const server = `${id}.example.com:6443`;
+    const outcome = swept({ id, name: id, startedAt, durationMs: ms, readable, complete: readable, server });
+    return { outcome, failures: [], journaled: [] };
   };
-  const world = await startWorld({ aroundCall });
-  return { world, killers };
+  const aroundCall: AroundCall = async (name, call, item) => {
+    if (name === 'sweep' && item !== undefined && kills(hub.clustersOf(item)))
+      throw Object.assign(new Error('Runtime exited with error: signal: killed'), { name: 'Lambda.Unknown' });
+    return call();
+  };
+  const hub: Hub = startHub({
+    aws,
+    clock,
+    fleet,
+    audits: false,
+    aroundCall,
+    around: () => sweepOne,
+    // Sweeps take the time of the clock, and the disk none.
+    duringSweep: async (work) => work,
+    aroundState: ({ get, put, list }) => ({
+      get: async (...call) => clock.during(get(...call)),
+      put: async (...call) => clock.during(put(...call)),
+      list: async (...call) => clock.during(list(...call)),
+    }),
+  });
+  let finished = 0;
+  const running: Promise<unknown>[] = [];
+  return {
+    hub,
+    clock,
+    /** Minutes of which report has run. */
+    reports: () => finished,
+    /** For each cluster, how long it was not swept at most. Milliseconds. */
+    async gaps(minutes: number): Promise<ReadonlyMap<string, number>> {
+      const longest = new Map(clusters.map((id) => [id, 0]));
+      for (let minute = 0; minute < minutes; minute += 1) {
+        running.push(hub.minute().finally(() => (finished += 1)));
+        await clock.advance(MINUTE);
+        for (const [id, at] of lastSwept) longest.set(id, Math.max(longest.get(id) ?? 0, clock.now() - at));
+      }
+      return longest;
+    },
+    async [Symbol.asyncDispose]() {
+      await clock.advance(MINUTE);
+      await Promise.all(running);
+      await hub[Symbol.asyncDispose]();
+      await aws[Symbol.asyncDispose]();
+    },
+  };
 }
 
-/** For each cluster, how many minutes it has not been swept at most, in so many minutes. */
-async function gapsOf(world: World, count: number): Promise<ReadonlyMap<string, number>> {
-  const { hub, clock } = world;
-  const gaps = new Map<string, number>();
-  for (let n = 0; n < count; n += 1) {
-    await world.minute();
-    for (const id of ALL) {
-      const age = clock.now() - Date.parse(hub.index()?.clusters[id]?.sweptAt ?? new Date(START).toISOString());
-      gaps.set(id, Math.max(gaps.get(id) ?? 0, Math.floor(age / MINUTE)));
-    }
-  }
-  return gaps;
-}
+const longestOf = (gaps: ReadonlyMap<string, number>, but: string): number =>
+  Math.max(...[...gaps].filter(([id]) => id !== but).map(([, ms]) => ms)) / MINUTE;
+const hubFindings = (hub: Hub): readonly string[] =>
+  findingsOf(hub.index()).flatMap(({ of, kind, object }) => (of === 'hub' ? [`${kind} ${object}`] : []));
 
-describe('an invocation that Lambda ends', () => {
+describe('a sweep whose process Lambda ends', () => {
   let output: ReturnType<typeof captureStdout>;
   beforeAll(() => {
     output = captureStdout();
   });
   afterAll(() => output.restore());
 
-  it('costs the neighbours of its cause some minutes, once, and the cause alone after that', async () => {
-    const { world, killers } = await startKilling();
-    await using _ = world;
-    const { hub, clusters } = world;
-    await gapsOf(world, 4);
-    killers.add('paris');
-    const gaps = await gapsOf(world, 10);
-    const neighbours = [...gaps].filter(([id]) => id !== 'paris').map(([, gap]) => gap);
-    expect(Math.max(...neighbours)).toBeGreaterThan(1);
-    expect(Math.max(...neighbours)).toBeLessThanOrEqual(6);
-    expect(hub.registry()?.clusters['paris']?.shard?.name).toMatch(/^default\.alone\./);
-
-    // It answers for an hour, and ends its process again: nobody else notices.
-    killers.clear();
-    expect((await gapsOf(world, 60)).get('berlin')).toBeLessThan(2);
-    killers.add('paris');
-    clusters.berlin.addNode(2);
-    clusters.berlin.ask(2);
-    const again = await gapsOf(world, 6);
-    expect(Math.max(...[...again].filter(([id]) => id !== 'paris').map(([, gap]) => gap))).toBeLessThan(2);
-    expect(again.get('paris')).toBeGreaterThan(4);
-    expect(approvedIn(clusters.berlin)).toHaveLength(2);
+  it('every fifth minute costs 63 neighbours of its cause at most six minutes, then none for an hour', async () => {
+    const clusters = [...namesOf(63), 'killer'];
+    let minute = 0;
+    await using world = await startShards({
+      clusters,
+      kills: (ids) => minute >= 3 && minute % 5 === 0 && ids.includes('killer'),
+    });
+    let lost = 0;
+    let last = 0;
+    for (; minute < 95; minute += 1) {
+      const gap = longestOf(await world.gaps(1), 'killer');
+      if (gap <= 1) continue;
+      lost += 1;
+      last = minute;
+    }
+    expect(lost).toBeGreaterThan(0);
+    // Half of the shard each time: 64, 32, 16, 8, 4, 2.
+    expect(lost).toBeLessThanOrEqual(6);
+    expect(last).toBeLessThanOrEqual(5 * 6);
+    const { apart = {}, problems = [] } = world.hub.index() ?? {};
+    expect(apart['killer']?.part).toBeDefined();
+    expect(Object.entries(apart).filter(([, { part }]) => part === apart['killer']?.part)).toHaveLength(1);
+    expect(problems.map(({ kind }) => kind)).not.toContain('lane-silent');
   });
 
-  it('is over for all when it was the end of every one', async () => {
-    const { world, killers } = await startKilling();
-    await using _ = world;
-    await gapsOf(world, 3);
-    for (const id of ALL) killers.add(id);
-    await gapsOf(world, 8);
-    killers.clear();
-    await gapsOf(world, 4);
-    const names = ALL.map((id) => world.hub.registry()?.clusters[id]?.shard?.name);
-    expect(names.every((name) => name?.startsWith('default.ordinary.'))).toBe(true);
-    expect(Math.max(...(await gapsOf(world, 3)).values())).toBeLessThan(2);
+  it('in every shard of a lane, as after a bad deploy, halves nothing and names the lane once', async () => {
+    let isBroken = false;
+    await using world = await startShards({ clusters: namesOf(64 * 4), kills: () => isBroken });
+    await world.gaps(3);
+    isBroken = true;
+    expect(longestOf(await world.gaps(10), '')).toBeGreaterThanOrEqual(10);
+    expect(hubFindings(world.hub)).toEqual(['lane-silent lane default']);
+    expect(world.hub.index()?.apart).toEqual({});
+    isBroken = false;
+    await world.gaps(1);
+    expect(longestOf(await world.gaps(2), '')).toBe(1);
+    expect(hubFindings(world.hub)).toEqual([]);
+  });
+});
+
+describe('500 clusters that do not answer', () => {
+  let output: ReturnType<typeof captureStdout>;
+  beforeAll(() => {
+    output = captureStdout();
+  });
+  afterAll(() => output.restore());
+
+  it('keep no other from its minute, and report runs each time', async () => {
+    const good = namesOf(60, 'good');
+    await using world = await startShards({
+      clusters: [...good, ...namesOf(500, 'silent')],
+      takes: (id) => (id.startsWith('silent') ? 45_000 : undefined),
+    });
+    // Found, then tried for the full time, beside the good ones.
+    await world.gaps(3);
+    const gaps = await world.gaps(20);
+    expect(Math.max(...good.map((id) => gaps.get(id) ?? Infinity))).toBeLessThanOrEqual(MINUTE);
+    expect(Math.max(...gaps.values())).toBeLessThan(2 * MINUTE);
+    expect(world.reports()).toBe(23);
+    expect(hubFindings(world.hub)).toEqual([]);
   });
 });

@@ -2,12 +2,13 @@ import { Option } from 'commander';
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
+import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
-import { type AllContextsOptions, DEFAULT_PAGE, requireOneCluster, withAllContexts } from '../../all-contexts.ts';
-import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
-import { EXIT } from '../../exit-codes.ts';
+import { type Register, repeatable, withCluster, withClusters, withOutput } from '../../command.ts';
+import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
-import { PROCESS, print, printJson } from '../../io.ts';
+import { type Io, PROCESS, print, printJson } from '../../io.ts';
+import type { MinuteCommandOptions } from '../../minute/run-minutes.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
 import type { Places } from '../../terminal/phrases.ts';
 import { startProgress } from '../../terminal/progress.ts';
@@ -15,7 +16,7 @@ import { viewOf } from './groups.ts';
 import { auditJson } from './json.ts';
 import { type AuditIo, type AuditOnceOptions, auditOnce, CRITICAL_PASSES } from './once.ts';
 import { type AuditRepeat, auditRepeat } from './repeat.ts';
-import { type AuditTargetOptions, openAuditTarget } from './target.ts';
+import { openAuditTarget } from './target.ts';
 import { auditLines } from './view.ts';
 
 export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions, Places {
@@ -23,9 +24,12 @@ export interface AuditCommandOptions extends AuditRepeat, AuditOnceOptions, Plac
   readonly verbose?: boolean;
 }
 
+/** What people expect of audits by hand: they are too old after twice that. Minutes. */
+const BY_HAND_EVERY = 12 * 60;
+
 export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
-    withAllContexts(withCluster(command), 'audits', DEFAULT_PAGE)
+    withClusters(withCluster(command))
       .option('--policy <file>', 'fleet.yaml with audit.thresholds; default: the built-in thresholds')
       .option('--no-handshakes', 'connect by TLS to the API endpoint only, not to machines and Nodes')
       .option('--secrets', 'read TLS Secrets and those of Cluster API too; the right: certmarshal rbac --audit-secrets')
@@ -41,20 +45,21 @@ export const register: Register = (command, { program: name, interruption, run }
       .addOption(
         new Option('--fail-on <severity>', 'exit status 1 for a finding of at least this severity').choices(SEVERITIES),
       )
-      .option('--verbose', 'show each finding; in JSON every observation'),
+      .option('--verbose', 'show each finding of one cluster; in JSON every observation'),
   )
     .addHelpText(
       'after',
       `
-Nothing is written to the cluster. Nothing is sent after a TLS handshake. docs/output.md describes every output,
+Nothing is written to a cluster. Nothing is sent after a TLS handshake. docs/output.md describes every output,
 docs/findings.md every finding, docs/coverage.md what is read where.
 
 Examples:
+  ${name} audit --all-contexts
   ${name} audit --kubeconfig berlin.yaml
   ${name} audit --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod
   ${name} audit --kubeconfig berlin.yaml --no-handshakes --policy fleet.yaml --output json
   ${name} audit --kubeconfig berlin.yaml --fail-on critical --port kubelet=10250
-  ${name} audit --all-contexts --no-handshakes --report fleet.html
+  ${name} audit --fleet fleet.yaml --state state --report fleet.html
 
 Exit status:
   0  done; without --fail-on also with critical findings
@@ -62,24 +67,65 @@ Exit status:
   2  wrong usage or configuration; nothing was done`,
     )
     .action(
-      run(async (options: AuditTargetOptions & AllContextsOptions & AuditCommandOptions & { policy?: string }) => {
+      run(async (options: MinuteCommandOptions & AuditCommandOptions) => {
+        const signal = interruption('what was read so far is shown');
+        if (options.allContexts === true || options.fleet !== undefined)
+          return auditFleet({ ...options, program: name }, signal, PROCESS);
+        for (const [flag, given] of Object.entries({ '--report': options.report, '--state': options.state }))
+          if (given !== undefined)
+            throw new UsageError(`${flag} goes with --all-contexts or --fleet FILE: add one, or leave out ${flag}.`);
         const fleet = await loadFleet(options.policy);
-        if (options.allContexts === true) {
-          // Load the page only on request.
-          const { auditAllContexts } = await import('./all-contexts.ts');
-          const given = { ...options, program: name };
-          return auditAllContexts(given, fleet, interruption('what was read so far is shown'), PROCESS);
-        }
-        requireOneCluster(options);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
         const given = { ...options, program: name, runbooks, ...auditRepeat(options, target.server.eks) };
-        const signal = interruption('what was read so far is shown');
         return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
       }),
     );
 };
 
+/**
+ * Makes one minute of several clusters that writes to none, with an audit of each.
+ *
+ * @returns the exit status
+ * @throws UsageError
+ */
+export async function auditFleet(
+  options: MinuteCommandOptions & AuditOnceOptions,
+  signal: AbortSignal,
+  io: Io,
+): Promise<number> {
+  const { fleet: file, policy, failOn, program } = options;
+  if (file !== undefined && policy !== undefined)
+    throw new UsageError('--fleet FILE has the thresholds too: leave out --policy.');
+  const loaded = await loadFleet(file ?? policy, file === undefined ? '--policy' : '--fleet');
+  const [{ runMinutes }, { findingLines, minuteLines, reaches, unreadIn }] = await Promise.all([
+    import('../../minute/run-minutes.ts'),
+    import('../../minute/screen.ts'),
+  ]);
+  const work = {
+    writes: false,
+    auditsAll: true,
+    show: (health: Parameters<typeof minuteLines>[0], also: Parameters<typeof minuteLines>[2]) => [
+      minuteLines(health, program, also),
+      '',
+      findingLines(health, program),
+    ],
+    statusOf: (health: Parameters<typeof unreadIn>[0]) => {
+      const { clusters, problems } = health;
+      const isFailed = failOn !== undefined && clusters.some((cluster) => reaches(cluster, failOn));
+      if (isFailed || unreadIn(health).length + problems.length > 0) return EXIT.incomplete;
+      if (io.stdout.isTTY !== true && clusters.some((cluster) => reaches(cluster, 'critical')))
+        io.stderr.write(CRITICAL_PASSES);
+      return EXIT.done;
+    },
+  };
+  return runMinutes(options, byHand(loaded), work, signal, io);
+}
+
+function byHand(fleet: Fleet): Fleet {
+  const auditEveryMinutes = Math.max(fleet.monitoring.auditEveryMinutes, BY_HAND_EVERY);
+  return { ...fleet, monitoring: { ...fleet.monitoring, auditEveryMinutes } };
+}
 /**
  * Audits one cluster once and prints the result.
  *

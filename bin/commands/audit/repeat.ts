@@ -3,7 +3,7 @@ import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
-import type { FleetContext } from '../../all-contexts.ts';
+import type { ContextCluster } from '../../minute/contexts.ts';
 import { type NamedServer, namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
@@ -13,7 +13,7 @@ export interface AuditRepeat {
   readonly repeat: string;
   /** For `certmarshal runbook`. */
   readonly repeatNames: string;
-  /** For `certmarshal explain` and `sweep`. */
+  /** For `certmarshal explain` and `run`. */
   readonly repeatExplain: string;
   /** For `certmarshal audit`: all options. */
   readonly repeatAudit: string;
@@ -79,7 +79,7 @@ const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfi
  * @param eks of clusters that were opened
  */
 export function typedCommands(
-  clusters: readonly FleetContext[],
+  clusters: readonly ContextCluster[],
   { program, ...options }: Given & { readonly program: string },
   eks: ReadonlyMap<string, NamedServer['eks']> = new Map(),
 ): Typed {
@@ -117,7 +117,7 @@ export function asTyped(command: string, program: string, given: AuditRepeat): s
   const { verb, what: words } = ABOUT_A_CLUSTER.exec(untolerant(command, given))?.groups ?? {};
   if (verb !== undefined) {
     const { repeat, repeatAudit, repeatExplain } = given;
-    return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'sweep' ? repeatExplain : repeat}`;
+    return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'run' ? repeatExplain : repeat}`;
   }
   // The default Region may have a cluster of that name too.
   if (command.startsWith('aws eks ') && given.aws !== '')

@@ -22,9 +22,10 @@ export interface AuditTargetOptions extends TargetOptions {
 export async function openAuditTarget(
   options: AuditTargetOptions,
   fleet: Fleet,
-): Promise<AuditTarget & Pick<OpenCluster, 'server' | 'close'>> {
+  check?: (cluster: OpenCluster['cluster']) => void,
+): Promise<AuditTarget & Pick<OpenCluster, 'resolve' | 'server' | 'close'>> {
   const ports = serverPorts(options.port ?? []);
-  const { host, awsProfile, ...opened } = await openCluster(options, fleet);
+  const { host, awsProfile, ...opened } = await openCluster(options, fleet, check);
   const eks = opened.cluster.provider === 'eks' ? await eksOf(opened.cluster.name, host, awsProfile) : undefined;
   return {
     ...opened,

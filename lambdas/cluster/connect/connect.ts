@@ -3,7 +3,7 @@ import type { EksReader } from '../../aws/eks-clusters.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
 import type { Problem } from '../../contracts/problem.ts';
 import { adviseForEks, askEks, mayHaveMoved } from './eks.ts';
-import { createIdleTargets } from './idle-targets.ts';
+import { createIdleTargets, type IdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
 
 export type { OpenTarget } from './open-target.ts';
@@ -40,7 +40,9 @@ export type Connect = (order: SweepOrder) => Connection;
 export interface ConnectOptions extends TargetSources {
   readonly describeCluster: EksReader['describeCluster'];
   /** ARN of the role that signs the tokens, for remedies. */
-  readonly principalArn?: string;
+  readonly principalArn?: string | undefined;
+  /** Connections between two minutes. @default 64 */
+  readonly idle?: IdleTargets | undefined;
 }
 
 /** Each has a few sockets and about 100 kB. */
@@ -55,8 +57,7 @@ const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
  * the connection until the order names another target.
  */
 export function createConnect(options: ConnectOptions): Connect {
-  const { describeCluster, principalArn } = options;
-  const idle = createIdleTargets(KEPT_TARGETS);
+  const { describeCluster, principalArn, idle = createIdleTargets(KEPT_TARGETS) } = options;
 
   return (order) => {
     const { access, cluster } = order.target;

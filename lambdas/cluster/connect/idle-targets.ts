@@ -5,6 +5,8 @@ export interface IdleTargets {
   take(key: string): OpenTarget | undefined;
   /** Closes the one idle for longest when there are too many. */
   keep(key: string, target: OpenTarget): void;
+  /** Closes all. */
+  close(): void;
 }
 
 export function createIdleTargets(limit: number): IdleTargets {
@@ -24,6 +26,10 @@ export function createIdleTargets(limit: number): IdleTargets {
       const [[oldestKey, oldest] = []] = idle;
       if (oldestKey !== undefined) idle.delete(oldestKey);
       oldest?.close();
+    },
+    close() {
+      for (const target of idle.values()) target.close();
+      idle.clear();
     },
   };
 }

@@ -1,5 +1,6 @@
 import { type AddressRule, addressesOf } from '../../allowed-addresses.ts';
 import type { SweepTarget } from '../../approval/observe.ts';
+import type { AuditTarget } from '../../audit/audit-target.ts';
 import type { ListInstances } from '../../aws/ec2-instances.ts';
 import type { IsEksEndpoint } from '../../aws/eks-endpoint.ts';
 import type { SignToken } from '../../aws/eks-token.ts';
@@ -17,7 +18,8 @@ import { KubernetesError } from '../../kubernetes/errors.ts';
 import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
 import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
 
-export interface OpenTarget extends SweepTarget {
+/** What an audit reads besides; for a context only. */
+export interface OpenTarget extends SweepTarget, Pick<AuditTarget, 'eks' | 'ports'> {
   close(): void;
 }
 
@@ -29,6 +31,8 @@ export interface TargetSources {
   /** Servers that may receive the token of an EKS cluster. */
   readonly isEksEndpoint: IsEksEndpoint;
   readonly listInstances: ListInstances;
+  /** Opens a context of a kubeconfig. @throws UnusableTargetError @default no target is one */
+  readonly openContext?: (context: string, signal: AbortSignal) => Promise<OpenTarget>;
 }
 
 /** Thrown when a target cannot be opened, before any call to its API server. */
@@ -56,12 +60,21 @@ export async function openTarget(
   signal: AbortSignal,
   expiredServer?: ExpiredServer,
 ): Promise<OpenTarget> {
-  const { cluster, instances } = target;
+  const { access, cluster, instances } = target;
+  if (access.kind === 'context') {
+    if (sources.openContext !== undefined) return sources.openContext(access.context, signal);
+    throw new UnusableTargetError({
+      kind: 'invalid',
+      object: `context ${access.context}`,
+      message: 'only certmarshal at a keyboard has a kubeconfig with contexts',
+      remedy: 'Find out who else writes to the state.',
+    });
+  }
   const management =
     target.management?.access &&
     (await openKubeconfig(target.management.access, sources, signal, { expiredServer: 'never' }));
   try {
-    const workload = await openWorkload(target, management, sources, signal, expiredServer);
+    const workload = await openWorkload({ ...target, access }, management, sources, signal, expiredServer);
     return {
       cluster: { ...cluster, endpoints: [hostOf(new URL(workload.server))] },
       workload,
@@ -85,7 +98,7 @@ export async function openTarget(
 }
 
 async function openWorkload(
-  { cluster, access }: Target,
+  { cluster, access }: Pick<Target, 'cluster'> & { readonly access: EksAccess | KubeconfigAccess | ClusterApiAccess },
   management: KubernetesClient | undefined,
   sources: TargetSources,
   signal: AbortSignal,

@@ -135,23 +135,10 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
   function auditTarget(
     { id, cluster: { name }, access, eksAnywhereNamespace }: Target,
     reach: AuditReach,
-    { cluster, workload, management, machinesNamespace, vpcId, listInstances, resolve, endpointAddresses }: OpenTarget,
+    open: OpenTarget,
   ): AuditTarget {
-    return {
-      id,
-      cluster,
-      workload,
-      management,
-      machinesNamespace,
-      eksAnywhereNamespace,
-      eks: access.kind === 'eks' ? eksAudit(access.scope, name) : undefined,
-      reach,
-      policies,
-      vpcId,
-      listInstances,
-      resolve,
-      endpointAddresses,
-    };
+    const eks = access.kind === 'eks' ? eksAudit(access.scope, name) : open.eks;
+    return { ...open, id, eksAnywhereNamespace, eks, reach, policies };
   }
 }
 

@@ -59,7 +59,7 @@ export const Hub = section(
       .boolean()
       .prefault(false)
       .describe(
-        'Sweep a cluster immediately when its API server reports that a kubelet asks for a certificate: an admission webhook in the cluster calls a URL of the hub, which anyone can reach. certmarshal credentials create --hints prints it. Default: false.',
+        'Sweep a cluster immediately when its API server reports that a kubelet asks for a certificate: an admission webhook in the cluster calls a URL of the hub, which anyone can reach. certmarshal credentials create --webhook prints it. Default: false.',
       ),
   }),
   {},

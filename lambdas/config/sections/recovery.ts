@@ -26,15 +26,17 @@ export interface RecoveryEntry {
   readonly nodes?: readonly string[] | undefined;
   /** Present with nodes. */
   readonly bootstrapGroups?: readonly string[] | undefined;
+  /** Who says so, if a person at the keyboard. @default fleet.yaml */
+  readonly by?: string;
 }
 
 /** Its end is checked where a clock is available. */
 const RecoveryEntry = z
   .strictObject({
     cluster: matching(
-      'the id of a cluster, as certmarshal report shows it',
+      'the id of a cluster, as the report page shows it',
       CLUSTER_ID,
-      'is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
+      'is not the id of a cluster; write one cluster, as the report page shows it, without "*"',
     ).meta({
       description: 'Id of the cluster in the fleet. Each entry names one cluster.',
       examples: ['berlin-mgmt/eksa-system/berlin-prod'],

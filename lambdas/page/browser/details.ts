@@ -16,10 +16,7 @@ export function detailsOf(
   isCritical: boolean,
 ): readonly Child[] {
   if (details === null || details === undefined)
-    return [
-      soft('There was no room in this page for the details of this cluster.'),
-      ...(data.again === undefined ? [] : [make('p', {}, make('code', {}, data.again), ' has them.')]),
-    ];
+    return [soft('There was no room in this page for the details of this cluster.')];
   const { signals, rollout, ends, issued, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } =
     details;
   return [
@@ -43,7 +40,7 @@ export function detailsOf(
     ...(verdicts === undefined ? [] : [heading('Requests and verdicts'), verdictTable(verdicts)]),
     verdicts !== undefined && moreVerdicts !== undefined && soft(`… and ${moreVerdicts} more in the journal`),
     ...list(
-      data.basis === 'hub' ? 'Problems of the sweeps' : 'What could not be read',
+      'Problems of the sweeps',
       problems,
       ({ object, message, remedy, since }) =>
         make(
@@ -58,8 +55,7 @@ export function detailsOf(
     ),
     heading('What certmarshal sees'),
     factList(factsOf(details, id)),
-    details.cut &&
-      soft(`Shortened to keep this page small${data.again === undefined ? '' : `; ${data.again} has all of it`}.`),
+    details.cut && soft('Shortened to keep this page small.'),
   ];
 }
 
@@ -162,13 +158,12 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     readableAt === undefined
       ? ['Requests', listed]
       : readableAt === 'never'
-        ? ['Requests', `✖ ${data.basis === 'hub' ? 'could never be' : 'were not'} listed`]
+        ? ['Requests', '✖ could never be listed']
         : ['Requests', '✖ cannot be listed; the last time ', when(readableAt, 'both')],
     [
       'Audited',
       auditedAt === undefined ? '! not audited: nothing is known about its certificates' : when(auditedAt, 'both'),
     ],
-    data.basis === 'audits' && ['Swept', '– not swept: its requests were not judged'],
     unread && ['Not read', `! ${sourceNames(unread)}`],
     read && ['Read', sourceNames(read, off)],
     unchecked.length > 0 && ['Not checked', sourceNames(unchecked)],
@@ -178,7 +173,7 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],
-    data.basis === 'hub' && ['Found by', details.source],
+    ['Found by', details.source],
     ['Id', `${id} `, make('a', { href: `#cluster=${encodeURIComponent(id)}` }, 'link to this cluster')],
   ];
 }

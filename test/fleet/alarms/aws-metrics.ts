@@ -1,40 +1,34 @@
-import type { SimulatedQueue } from '../aws/sqs-queue.ts';
 import type { Clock } from '../clock.ts';
 import type { AlarmDefinition } from './alarm-definitions.ts';
 import type { Dimensions, MetricStore } from './metric-store.ts';
 
-export interface LambdaMetricsOptions {
+export interface AwsMetricsOptions {
   readonly alarms: readonly AlarmDefinition[];
   readonly store: MetricStore;
   readonly clock: Clock;
 }
 
-/** Functions as the names of their alarms have them; one lane has one sweep. */
-const FUNCTIONS: Readonly<Record<string, string>> = { sweep: 'sweep-default' };
-
 /**
- * What Lambda and SQS publish by themselves of what they really did here. A function or a queue is called in a metric as the alarm on it calls it.
+ * What Lambda and Step Functions publish by themselves of what they really did here. A function is called in a metric as
+ * the alarm on it calls it; one lane has one sweep.
  *
- * Source: AWS Lambda developer guide, "Using CloudWatch metrics with Lambda"; Amazon SQS developer guide, "Available CloudWatch metrics for Amazon SQS".
+ * Source: AWS Lambda developer guide, "Using CloudWatch metrics with Lambda"; AWS Step Functions developer guide,
+ * "Monitoring Step Functions metrics using Amazon CloudWatch".
  */
-export function awsMetrics({ alarms, store, clock }: LambdaMetricsOptions): {
+export function awsMetrics({ alarms, store, clock }: AwsMetricsOptions): {
   /** Counts a call and how it ended. Its duration is that of the simulated time. */
   readonly aroundCall: <T>(name: string, call: () => Promise<T>) => Promise<T>;
-  /** The age of a queue's oldest message now. */
-  readonly measure: (name: string, queue: SimulatedQueue) => void;
+  /** Counts an execution and how it ended. Scheduler does not try again. */
+  readonly execution: (run: () => Promise<unknown>) => Promise<void>;
 } {
-  const dimensionsOf = (alarm: string): Dimensions | undefined => {
-    const found = alarms.find(({ name }) => name === alarm);
-    return found?.kind === 'metric' && 'metric' in found.watches ? found.watches.dimensions : undefined;
-  };
-  const add = (namespace: string, name: string, dimensions: Dimensions | undefined, value: number, at: number) => {
+  const add = (alarm: string, namespace: string, name: string, value: number, at: number): void => {
+    const dimensions = dimensionsOf(alarms, alarm);
     // Nobody watches it.
     if (dimensions !== undefined) store.add({ namespace, name, dimensions, value, at });
   };
   return {
-    aroundCall: async (name, call) => {
+    async aroundCall(name, call) {
       const startedAt = clock.now();
-      const dimensions = dimensionsOf(`certmarshal-function-errors-${FUNCTIONS[name] ?? name}`);
       let errors = 1;
       try {
         const answer = await call();
@@ -42,15 +36,22 @@ export function awsMetrics({ alarms, store, clock }: LambdaMetricsOptions): {
         return answer;
       } finally {
         // Lambda counts in the minute in which a call began.
-        add('AWS/Lambda', 'Invocations', dimensions, 1, startedAt);
-        add('AWS/Lambda', 'Errors', dimensions, errors, startedAt);
-        add('AWS/Lambda', 'Throttles', dimensions, 0, startedAt);
-        add('AWS/Lambda', 'Duration', dimensions, clock.now() - startedAt, startedAt);
+        add(`certmarshal-function-errors-${name}`, 'AWS/Lambda', 'Errors', errors, startedAt);
+        if (name === 'sweep')
+          add('certmarshal-sweep-timeout-sweep-default', 'AWS/Lambda', 'Duration', clock.now() - startedAt, startedAt);
       }
     },
-    measure(name, queue) {
-      const dimensions = dimensionsOf(`certmarshal-queue-age-${name}`);
-      add('AWS/SQS', 'ApproximateAgeOfOldestMessage', dimensions, queue.oldestAge(), clock.now());
+    async execution(run) {
+      let failed = 0;
+      await run().catch(() => {
+        failed = 1;
+      });
+      add('certmarshal-executions-failed', 'AWS/States', 'ExecutionsFailed', failed, clock.now());
     },
   };
+}
+
+function dimensionsOf(alarms: readonly AlarmDefinition[], alarm: string): Dimensions | undefined {
+  const watched = alarms.find(({ name }) => name === alarm);
+  return watched?.kind === 'metric' && 'metric' in watched.watches ? watched.watches.dimensions : undefined;
 }

@@ -1,10 +1,8 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { S3Client } from '@aws-sdk/client-s3';
 import { SNSClient } from '@aws-sdk/client-sns';
 import { Template } from 'aws-cdk-lib/assertions';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import { createEventSender } from '../../../lambdas/aws/events.ts';
-import { createJsonObjects } from '../../../lambdas/aws/json-objects.ts';
 import { createPublisher } from '../../../lambdas/aws/topics.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import type { AlarmEvent } from '../../../lambdas/contracts/event.ts';
@@ -15,6 +13,7 @@ import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
 import { incidentKey } from '../../../lambdas/notify/incident.ts';
 import { openAlarms } from '../../../lambdas/notify/notification-state.ts';
 import { topicPlace } from '../../../lambdas/notify/pager-message.ts';
+import type { State } from '../../../lambdas/state.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
 import { stacksOf } from '../../unit/lib/stacks.ts';
 import { awsClientConfig } from '../aws/aws-environment.ts';
@@ -23,7 +22,7 @@ import { type SimulatedAws, startSimulatedAws } from '../aws/simulated-aws.ts';
 import { type SteppedClock, steppedClock } from '../clock.ts';
 import type { Ground, HubCluster } from '../hub/clusters.ts';
 import { type AroundCall, type Hub, type HubOptions, startHub } from '../hub/hub.ts';
-import { BUCKET, HUB } from '../hub/places.ts';
+import { HUB } from '../hub/places.ts';
 import { fleetOf, MINUTE, START } from '../hub/world.ts';
 import { type AlarmDefinition, alarmsOf } from './alarm-definitions.ts';
 import { awsMetrics } from './aws-metrics.ts';
@@ -39,7 +38,10 @@ const TRIES = 3;
 type Topic = 'critical' | 'warning' | 'pager' | 'chat';
 
 export interface StoryOptions<Clusters>
-  extends Pick<HubOptions, 'audits' | 'auditEngine' | 'aroundSnapshots' | 'stepRollout'> {
+  extends Pick<
+    HubOptions,
+    'audits' | 'auditEngine' | 'aroundCall' | 'aroundState' | 'aroundSnapshots' | 'home' | 'stepRollout'
+  > {
   /** Makes the clusters that there are at the beginning. */
   readonly clusters: (ground: Ground) => Promise<Clusters>;
   readonly fleetFile: (clusters: Clusters) => string;
@@ -61,10 +63,10 @@ export interface Story<Clusters> extends AsyncDisposable {
   until(holds: () => boolean, within: number): Promise<void>;
   /** The cause comes now: what was before is no longer told. */
   begin(): void;
-  /** Functions that throw at once; `scheduler` does not start dispatch at all. */
-  readonly broken: Set<'dispatch' | 'sweep' | 'report' | 'scheduler'>;
-  /** Topics that refuse messages. */
-  readonly refusing: Set<Topic>;
+  /** Functions that throw at once; `scheduler` starts no execution. */
+  readonly broken: Set<'plan' | 'sweep' | 'report' | 'scheduler'>;
+  /** Topics that refuse messages, and the object in which notify remembers them. */
+  readonly refusing: Set<Topic | 'memory'>;
   /** Topics at which notify dies, each once, before it publishes there: as when Lambda ends the process. */
   readonly deadly: Set<Topic>;
   /** Names of all alarms in state ALARM, those of the levels among them. */
@@ -101,7 +103,7 @@ export interface Story<Clusters> extends AsyncDisposable {
 export async function startStory<Clusters extends Readonly<Record<string, Pick<HubCluster, 'server'>>>>(
   options: StoryOptions<Clusters>,
 ): Promise<Story<Clusters>> {
-  const { clusters: startClusters, fleetFile, ...hubOptions } = options;
+  const { clusters: startClusters, fleetFile, aroundCall: around = async (_, call) => call(), ...hubOptions } = options;
   const clock = steppedClock(START);
   const aws = await startSimulatedAws({ clock });
   const clusters = await startClusters({ aws, clock });
@@ -110,9 +112,9 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const alarms = alarmsOfFleet(fleet);
   const store = createMetricStore();
   const simulator = createSimulator(alarms, store);
-  const lambda = awsMetrics({ alarms, store, clock });
+  const watched = awsMetrics({ alarms, store, clock });
   const broken: Story<Clusters>['broken'] = new Set();
-  const [refusing, deadly] = [new Set<Topic>(), new Set<Topic>()];
+  const [refusing, deadly] = [new Set<Topic | 'memory'>(), new Set<Topic>()];
 
   const output: string[] = [];
   const endListening = listen((text) => {
@@ -124,12 +126,19 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       );
   });
   const aroundCall: AroundCall = async (name, call) =>
-    lambda.aroundCall(name, async () => {
-      if (name !== 'hint' && broken.has(name)) throw new Error(`${name} is dead`);
+    watched.aroundCall(name, async () => {
+      if (broken.has(name)) throw new Error(`${name} is dead`);
       return call();
     });
-  const hub = startHub({ ...hubOptions, aws, clock, fleet, aroundCall });
-  const notify = startNotify({ aws, clock, fleet, aroundCall: lambda.aroundCall, refusing, deadly });
+  const hub = startHub({
+    home: 'bucket',
+    ...hubOptions,
+    aws,
+    clock,
+    fleet,
+    aroundCall: async (name, call, item) => around(name, async () => aroundCall(name, call), item),
+  });
+  const notify = startNotify({ aws, clock, fleet, state: hub.state, aroundCall: watched.aroundCall, refusing, deadly });
 
   let begun = clock.now();
   let [events, published] = [0, 0];
@@ -197,12 +206,8 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
     async minutes(count) {
       for (let minute = 0; minute < count; minute += 1) {
         // Scheduler does not try again.
-        if (!broken.has('scheduler')) await hub.dispatch().catch(() => undefined);
-        // SQS measures now and then: here just before a minute is over, when all that failed in it is back.
-        await clock.advance(MINUTE - 1_000);
-        lambda.measure('orders-default', hub.queues.orders);
-        lambda.measure('outcomes', hub.queues.outcomes);
-        await clock.advance(1_000);
+        if (!broken.has('scheduler')) await watched.execution(async () => hub.minute());
+        await clock.advance(MINUTE);
         await judge();
       }
     },
@@ -228,10 +233,7 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
       ),
     ended: () => Object.fromEntries(since('from').map(({ alarm, at }) => [shortName(alarm), minuteOf(at)])),
     isOver: () => {
-      const remembered = parseNotificationState(
-        JSON.parse(aws.s3.read(BUCKET, STATE_KEYS.told)?.toString() ?? '{}'),
-        clock.now(),
-      );
+      const remembered = parseNotificationState(JSON.parse(hub.textOf(STATE_KEYS.told) || '{}'), clock.now());
       return story.ringing().length === 0 && again.length === 0 && (!remembered || openAlarms(remembered).length === 0);
     },
     told: () => [...told],
@@ -282,11 +284,12 @@ function alarmsOfFleet(fleet: Fleet): readonly AlarmDefinition[] {
 }
 
 interface NotifyOptions {
+  readonly state: State;
   readonly aws: SimulatedAws;
   readonly clock: SteppedClock;
   readonly fleet: Fleet;
   readonly aroundCall: ReturnType<typeof awsMetrics>['aroundCall'];
-  readonly refusing: ReadonlySet<Topic>;
+  readonly refusing: ReadonlySet<Topic | 'memory'>;
   readonly deadly: Set<Topic>;
 }
 
@@ -295,6 +298,7 @@ function startNotify({
   aws,
   clock,
   fleet,
+  state,
   aroundCall,
   refusing,
   deadly,
@@ -311,7 +315,14 @@ function startNotify({
   const publish = createPublisher(topics, sns);
   let death = Promise.withResolvers<never>();
   const handle = createNotifyHandler({
-    state: createJsonObjects({ client: new S3Client(config), bucket: BUCKET }),
+    state: {
+      ...state,
+      async put(...call) {
+        if (refusing.has('memory'))
+          throw new AwsError({ kind: 'denied', object: 's3:PutObject', problem: 'refused', remedy: 'Wait.' });
+        return state.put(...call);
+      },
+    },
     monitoring: { ...fleet.monitoring, auditEveryMinutes: fleet.audit.everyMinutes },
     async publish(topic, message, signal) {
       if (refusing.has(topic))

@@ -4,13 +4,10 @@ export class AwsFault extends Error {
   readonly status: number;
   /** What the service calls it: `ResourceNotFoundException`. */
   readonly code: string;
-  /** What it was called in the Query protocol, where SQS still says so. */
-  readonly queryCode: string;
 
-  constructor(status: number, code: string, message: string, queryCode = code) {
+  constructor(status: number, code: string, message: string) {
     super(message);
     this.status = status;
     this.code = code;
-    this.queryCode = queryCode;
   }
 }

@@ -23,7 +23,7 @@ interface PutEventsInput {
 
 const MAX_ENTRIES = 10;
 const MAX_ENTRY = 256 * 1024;
-const protocol = awsJson<PutEventsInput>('1.1');
+const protocol = awsJson<PutEventsInput>();
 
 /**
  * PutEvents to the default bus. Rules are not simulated.

@@ -11,25 +11,19 @@ export function jsonAnswer(
 }
 
 /**
- * awsJson1.0 and 1.1: the operation in `x-amz-target`, input and output in the body.
+ * awsJson1.1: the operation in `x-amz-target`, input and output in the body.
  *
  * @typeParam Input every member of the input of every operation. Nothing checks it: the callers are clients of the SDK.
  */
-export function awsJson<Input>(version: '1.0' | '1.1'): Protocol<Input> & { answer(body: unknown): AwsAnswer } {
-  const contentType = `application/x-amz-json-${version}`;
+export function awsJson<Input>(): Protocol<Input> & { answer(body: unknown): AwsAnswer } {
+  const contentType = 'application/x-amz-json-1.1';
   return {
     read: ({ headers, body }) => ({
       action: String(headers['x-amz-target']).replace(/^.*\./, ''),
       input: jsonBody(body),
     }),
-    refuse: ({ status, code, message, queryCode }) =>
-      jsonAnswer(
-        { __type: `com.amazonaws#${code}`, message },
-        status,
-        // What an SDK names the error of a service that spoke Query before.
-        version === '1.0' ? { 'x-amzn-query-error': `${queryCode};${status < 500 ? 'Sender' : 'Receiver'}` } : {},
-        contentType,
-      ),
+    refuse: ({ status, code, message }) =>
+      jsonAnswer({ __type: `com.amazonaws#${code}`, message }, status, {}, contentType),
     answer: (body) => jsonAnswer(body, 200, {}, contentType),
   };
 }

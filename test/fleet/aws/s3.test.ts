@@ -1,5 +1,11 @@
 import { Agent } from 'node:http';
-import { GetObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  GetObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+  paginateListObjectsV2,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { steppedClock } from '../clock.ts';
 import { awsClientConfig } from './aws-environment.ts';
@@ -79,6 +85,34 @@ describe('the simulated S3', () => {
   it('does not tell who may not list that a key is missing', async () => {
     aws.deny('s3:ListBucket');
     await expect(get()).rejects.toMatchObject({ name: 'AccessDenied', $metadata: { httpStatusCode: 403 } });
+  });
+
+  it('lists the keys with a prefix after another one, page by page, in the order of their bytes', async () => {
+    for (const key of ['b/2', 'b/10', 'b/1', 'b/\u{1F980}', 'b/\uFB01', 'a/9', 'c/0']) aws.s3.write('fleet', key, key);
+    const input = { Bucket: 'fleet', Prefix: 'b/', StartAfter: 'b/1' };
+    const pages: (string | undefined)[][] = [];
+    for await (const { Contents = [] } of paginateListObjectsV2({ client: s3, pageSize: 2 }, input))
+      pages.push(Contents.map(({ Key }) => Key));
+    expect(pages).toEqual([
+      ['b/10', 'b/2'],
+      ['b/\uFB01', 'b/\u{1F980}'],
+    ]);
+  });
+
+  it('lists at most a thousand keys in an answer', async () => {
+    for (let n = 0; n < 1_001; n += 1) aws.s3.write('fleet', `${n}`, '');
+    const { KeyCount, IsTruncated, Contents } = await s3.send(new ListObjectsV2Command({ Bucket: 'fleet' }));
+    expect({ KeyCount, IsTruncated, keys: Contents?.length }).toEqual({
+      KeyCount: 1_000,
+      IsTruncated: true,
+      keys: 1_000,
+    });
+  });
+
+  it('lists nothing for who may not', async () => {
+    aws.deny('s3:ListBucket');
+    const listed = s3.send(new ListObjectsV2Command({ Bucket: 'fleet', Prefix: 'none/' }));
+    await expect(listed).rejects.toMatchObject({ name: 'AccessDenied', $metadata: { httpStatusCode: 403 } });
   });
 
   it('keeps a bucket for its account', async () => {

@@ -25,6 +25,8 @@ interface S3Input {
   readonly ifNoneMatch: string | undefined;
   readonly contentType: string;
   readonly body: Buffer;
+  /** Of a list. */
+  readonly query: URLSearchParams;
 }
 
 interface StoredObject {
@@ -37,8 +39,11 @@ interface Bucket extends Place {
   readonly objects: Map<string, StoredObject>;
 }
 
+/** Source: Amazon S3 API Reference, ListObjectsV2. */
+const KEYS_OF_A_PAGE = 1_000;
+
 /**
- * GetObject, and PutObject with its conditions. Versions, encryption and checksums are not simulated.
+ * GetObject, PutObject with its conditions, and ListObjectsV2 without delimiters. Versions, encryption and checksums are not simulated.
  *
  * Source: Amazon S3 user guide, "How to prevent object overwrites with conditional writes".
  */
@@ -76,6 +81,23 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
     return { status: 200, headers: { etag: store(bucket, key, body, contentType) }, body: '' };
   };
 
+  const listObjects = ({ objects }: Bucket, { bucket, query }: S3Input): AwsAnswer => {
+    const prefix = query.get('prefix') ?? '';
+    const after = Buffer.from(query.get('continuation-token') ?? query.get('start-after') ?? '');
+    const isAfter = (key: string): boolean => Buffer.compare(Buffer.from(key), after) > 0;
+    const keys = keysOf(objects).filter((key) => key.startsWith(prefix) && isAfter(key));
+    const page = keys.slice(0, Number(query.get('max-keys') ?? KEYS_OF_A_PAGE));
+    const isTruncated = page.length < keys.length;
+    return xmlAnswer('ListBucketResult', {
+      Name: bucket,
+      Prefix: prefix,
+      KeyCount: page.length,
+      IsTruncated: isTruncated,
+      NextContinuationToken: isTruncated ? page.at(-1) : undefined,
+      Contents: page.map((key) => ({ Key: key, ETag: objects.get(key)?.etag, Size: objects.get(key)?.body.length })),
+    });
+  };
+
   return {
     createBucket: (place, name) => void buckets.set(name, { ...place, objects: new Map() }),
     read: (bucket, key) => bucketOf(bucket).objects.get(key)?.body,
@@ -86,11 +108,13 @@ export function createS3(): SimulatedS3 & Service<S3Input> {
       read: readRequest,
       refuse: ({ status, code, message }) => xmlAnswer('Error', { Code: code, Message: message }, status),
     },
+    permissions: (action) => [action === 'ListObjectsV2' ? 'ListBucket' : action],
     handle(action, input, caller) {
       const bucket = bucketOf(input.bucket);
       if (bucket.account !== caller.account) throw commonFault('s3', 'denied');
       if (bucket.region !== caller.region)
         throw new AwsFault(301, 'PermanentRedirect', `The bucket is in this region: ${bucket.region}`);
+      if (action === 'ListObjectsV2') return listObjects(bucket, input);
       return action === 'GetObject' ? getObject(bucket, input, caller) : putObject(bucket, input);
     },
   };
@@ -103,8 +127,9 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
   const virtualBucket = bucketOfHost(url.hostname);
   const [bucket = '', ...rest] = virtualBucket === undefined ? path.split('/') : [virtualBucket, path];
   const key = rest.join('/');
-  const action = ACTIONS[method];
-  if (action === undefined || key === '' || headers['content-encoding']?.includes('aws-chunked'))
+  const isList = method === 'GET' && url.searchParams.get('list-type') === '2';
+  const action = isList ? 'ListObjectsV2' : ACTIONS[method];
+  if (action === undefined || (key === '') !== isList || headers['content-encoding']?.includes('aws-chunked'))
     throw new AwsFault(501, 'NotImplemented', `Not simulated: ${method} of this kind`);
   const input = {
     bucket,
@@ -113,6 +138,7 @@ function readRequest({ method, url, headers, body }: AwsRequest): { readonly act
     ifNoneMatch: headers['if-none-match'],
     contentType: headers['content-type'] ?? 'binary/octet-stream',
     body,
+    query: url.searchParams,
   };
   return { action, input };
 }

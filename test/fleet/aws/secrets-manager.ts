@@ -36,7 +36,7 @@ interface SecretsInput {
   readonly SecretBinary?: string;
 }
 
-const protocol = awsJson<SecretsInput>('1.1');
+const protocol = awsJson<SecretsInput>();
 
 /**
  * GetSecretValue, CreateSecret and PutSecretValue, with the stages AWSCURRENT and AWSPREVIOUS. A secret is for its own account only:

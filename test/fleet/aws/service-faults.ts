@@ -60,13 +60,6 @@ const FAULTS: Readonly<Record<ServiceName, Readonly<Record<CommonFault, readonly
     denied: [403, 'AuthorizationError'],
     throttled: [400, 'Throttled'],
   },
-  sqs: {
-    'unknown-key': [403, 'InvalidClientTokenId'],
-    expired: [403, 'ExpiredToken'],
-    skewed: [403, 'SignatureDoesNotMatch'],
-    denied: [403, 'AccessDenied'],
-    throttled: [403, 'RequestThrottled'],
-  },
   sts: {
     'unknown-key': [403, 'InvalidClientTokenId'],
     expired: [403, 'ExpiredToken'],

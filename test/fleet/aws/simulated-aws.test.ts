@@ -7,7 +7,6 @@ import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda'
 import { GetObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
-import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { AssumeRoleCommand, STSClient } from '@aws-sdk/client-sts';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { steppedClock } from '../clock.ts';
@@ -26,7 +25,6 @@ beforeEach(async () => {
   aws.s3.createBucket(FRANKFURT, 'fleet');
   aws.s3.write('fleet', 'index.json', '{}');
   aws.secretsManager.putSecret(FRANKFURT, 'berlin', 'one');
-  aws.sqs.createQueue({ ...FRANKFURT, name: 'outcomes' });
   aws.identity.putRole({ arn: ROLE, trusts: [FRANKFURT.account] });
 });
 afterEach(() => aws[Symbol.asyncDispose]());
@@ -60,13 +58,6 @@ const CALLS: Readonly<Record<ServiceName, { action: string; call: (config: Confi
         new PublishCommand({ TopicArn: aws.sns.createTopic(FRANKFURT, 'alarms'), Subject: 'x', Message: 'x' }),
       ),
   },
-  sqs: {
-    action: 'SendMessage',
-    call: (c) => {
-      const QueueUrl = `${aws.url}/${FRANKFURT.account}/outcomes`;
-      return new SQSClient(c).send(new SendMessageCommand({ QueueUrl, MessageBody: 'x' }));
-    },
-  },
   sts: {
     action: 'AssumeRole',
     call: (c) => new STSClient(c).send(new AssumeRoleCommand({ RoleArn: ROLE, RoleSessionName: 'test' })),
@@ -94,7 +85,6 @@ describe('the simulated AWS', () => {
     ['secretsmanager', 'AccessDeniedException', 400],
     ['events', 'AccessDeniedException', 400],
     ['sns', 'AuthorizationErrorException', 403],
-    ['sqs', 'AccessDenied', 403],
     ['sts', 'AccessDenied', 403],
   ])('denies %s in its words: %s', async (service, name, status) => {
     const end = aws.deny(`${service}:${CALLS[service].action}`);
@@ -123,7 +113,6 @@ describe('the simulated AWS', () => {
     ['eks', 'UnrecognizedClientException', 403],
     ['s3', 'InvalidAccessKeyId', 403],
     ['secretsmanager', 'UnrecognizedClientException', 400],
-    ['sqs', 'InvalidClientTokenId', 403],
     ['sts', 'InvalidClientTokenId', 403],
   ])('does not know the keys of %s in a Region that is disabled: %s', async (service, name, status) => {
     const end = aws.disableRegion(FRANKFURT);
@@ -140,7 +129,6 @@ describe('the simulated AWS', () => {
     ['eks', 'ExpiredTokenException'],
     ['s3', 'ExpiredToken'],
     ['secretsmanager', 'ExpiredTokenException'],
-    ['sqs', 'ExpiredToken'],
     ['sts', 'ExpiredToken'],
   ])('refuses %s with keys that expired: %s', async (service, name) => {
     const keys = aws.identity.keysOf({ account: FRANKFURT.account, role: ROLE });
@@ -154,7 +142,6 @@ describe('the simulated AWS', () => {
     ['eks', 'ThrottlingException', 429],
     ['s3', 'SlowDown', 503],
     ['secretsmanager', 'ThrottlingException', 400],
-    ['sqs', 'RequestThrottled', 403],
     ['sts', 'Throttling', 400],
   ])('throttles %s: %s', async (service, name, status) => {
     const end = aws.throttle(service, { rate: 0, burst: 1 });
@@ -176,7 +163,6 @@ describe('the simulated AWS', () => {
     ['eks', 6, 'InvalidSignatureException'],
     ['s3', 16, 'RequestTimeTooSkewed'],
     ['secretsmanager', 6, 'InvalidSignatureException'],
-    ['sqs', 6, 'SignatureDoesNotMatch'],
     ['sts', 6, 'SignatureDoesNotMatch'],
   ])('refuses %s to a clock that is %i minutes off, and tells it the time', async (service, minutes, name) => {
     aws.skewMs = (minutes - 2) * 60_000;

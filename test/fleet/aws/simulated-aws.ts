@@ -15,11 +15,10 @@ import type { AwsAnswer, AwsRequest, Caller, Place, Principal, Service, ServiceN
 import { commonFault } from './service-faults.ts';
 import { type CredentialScope, credentialScope } from './signature.ts';
 import { createSns, type SimulatedSns } from './sns.ts';
-import { createSqs, type SimulatedSqs } from './sqs.ts';
 import { createSts } from './sts.ts';
 
 export interface SimulatedAwsOptions {
-  /** What sessions, buckets of tokens, and messages live by. Signatures are of real time. */
+  /** What sessions and buckets of tokens live by. Signatures are of real time. */
   readonly clock: Clock;
 }
 
@@ -47,7 +46,6 @@ export interface SimulatedAws extends Rules, AsyncDisposable {
   readonly s3: SimulatedS3;
   readonly secretsManager: SimulatedSecretsManager;
   readonly sns: SimulatedSns;
-  readonly sqs: SimulatedSqs;
   /** How far the clock of this AWS is ahead of the clients'. What is further off than
    * five minutes is refused, by S3 than fifteen. */
   skewMs: number;
@@ -91,7 +89,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
   const s3 = createS3();
   const secretsManager = createSecretsManager(now);
   const sns = createSns();
-  const sqs = createSqs(url, clock);
   const services: Readonly<Record<ServiceName, Served>> = {
     ec2: served(ec2),
     eks: served(eks),
@@ -100,7 +97,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     s3: served(s3),
     secretsmanager: served(secretsManager),
     sns: served(sns),
-    sqs: served(sqs),
     sts: served(createSts(identity, now)),
   };
 
@@ -166,7 +162,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     s3,
     secretsManager,
     sns,
-    sqs,
     skewMs: 0,
     async [Symbol.asyncDispose]() {
       if (closed === undefined) {

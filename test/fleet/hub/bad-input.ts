@@ -1,8 +1,10 @@
+import { DEFAULT_LANE } from '../../../lambdas/config/fleet.ts';
+import { ordersOf } from '../../../lambdas/fleet/state-keys.ts';
 import { AwsFault } from '../aws/aws-fault.ts';
 import { kubeconfigOf } from '../kubeconfig.ts';
 import { addWorkloadCluster, type HubEksCluster } from './clusters.ts';
 import { DUBLIN, FRANKFURT, HUB, SPOKE, SPOKE_ROLE, SWEEP_ROLE } from './places.ts';
-import { fleetFile, IDS, MINUTE, type World, type WorldClusterName, type WorldOptions } from './world.ts';
+import { fleetFile, IDS, MINUTE, START, type World, type WorldClusterName, type WorldOptions } from './world.ts';
 
 /** What somebody gets wrong, and what certmarshal has to say about it. */
 export interface BadInput {
@@ -22,7 +24,7 @@ export interface BadInput {
 }
 
 export interface ExpectedFinding {
-  /** Id of a cluster, or `dispatch`. */
+  /** Id of a cluster, or `hub`. */
   readonly of: string;
   readonly kind: string;
   /** Part of it. */
@@ -40,7 +42,7 @@ function finding(of: string, kind: string, object: string, remedy: string): Expe
 
 function behindOneServer(name: WorldClusterName): readonly ExpectedFinding[] {
   return [
-    finding('dispatch', 'same-server', `cluster ${IDS[name]}`, 'fix the kubeconfig that leads to the wrong one'),
+    finding('hub', 'same-server', `cluster ${IDS[name]}`, 'fix the kubeconfig that leads to the wrong one'),
     finding(IDS[name], 'held', `cluster ${IDS[name]}`, 'Every decision is made, and none is written'),
   ];
 }
@@ -58,6 +60,18 @@ function berlinSecret(text: (world: World) => string): BadInput['spoil'] {
   };
 }
 
+/** Other orders than plan wrote in a minute. */
+function readingOrders(tick: number, change: (text: string) => string): WorldOptions['aroundState'] {
+  return (state) => ({
+    ...state,
+    async get(key, signal) {
+      const stored = await state.get(key, signal);
+      if (stored === undefined || !key.startsWith(ordersOf(DEFAULT_LANE, tick))) return stored;
+      return { ...stored, value: JSON.parse(change(JSON.stringify(stored.value))) };
+    },
+  });
+}
+
 const berlinKubeconfig = ({ clusters: { berlin } }: World): string => kubeconfigOf(berlin.server, 'certmarshal');
 
 /** Every line of what can be wrong from outside, each in a fleet where all else is well. */
@@ -67,8 +81,8 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo', 'lisbon'],
     spoil: ({ aws }) => aws.identity.expireSessions(SPOKE_ROLE),
     findings: [
-      finding('dispatch', 'expired', `eks:ListClusters in ${IN_FRANKFURT}`, 'Renew the credentials'),
-      finding('dispatch', 'expired', `eks:ListClusters in ${IN_DUBLIN}`, 'Renew the credentials'),
+      finding('hub', 'expired', `eks:ListClusters in ${IN_FRANKFURT}`, 'Renew the credentials'),
+      finding('hub', 'expired', `eks:ListClusters in ${IN_DUBLIN}`, 'Renew the credentials'),
       finding(IDS.oslo, 'evidence', 'evidence ec2', 'Renew the credentials'),
       finding(IDS.lisbon, 'evidence', 'evidence ec2', 'Renew the credentials'),
     ],
@@ -81,13 +95,8 @@ export const BAD_INPUT: readonly BadInput[] = [
       hub.restart();
     },
     findings: [
-      finding(
-        'dispatch',
-        'denied',
-        `${SPOKE_ROLE} in ${FRANKFURT.region}`,
-        `Deploy the spoke stack in account ${SPOKE}`,
-      ),
-      finding('dispatch', 'denied', `${SPOKE_ROLE} in ${DUBLIN.region}`, `Deploy the spoke stack in account ${SPOKE}`),
+      finding('hub', 'denied', `${SPOKE_ROLE} in ${FRANKFURT.region}`, `Deploy the spoke stack in account ${SPOKE}`),
+      finding('hub', 'denied', `${SPOKE_ROLE} in ${DUBLIN.region}`, `Deploy the spoke stack in account ${SPOKE}`),
       finding(IDS.oslo, 'evidence', 'evidence ec2', `Deploy the spoke stack in account ${SPOKE}`),
       finding(IDS.lisbon, 'evidence', 'evidence ec2', `Deploy the spoke stack in account ${SPOKE}`),
     ],
@@ -97,8 +106,8 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo', 'lisbon'],
     spoil: ({ aws }) => aws.identity.removeRole(SPOKE_ROLE),
     findings: [
-      finding('dispatch', 'region', `eks:ListClusters in ${IN_FRANKFURT}`, 'renew the credentials'),
-      finding('dispatch', 'region', `eks:ListClusters in ${IN_DUBLIN}`, 'renew the credentials'),
+      finding('hub', 'region', `eks:ListClusters in ${IN_FRANKFURT}`, 'renew the credentials'),
+      finding('hub', 'region', `eks:ListClusters in ${IN_DUBLIN}`, 'renew the credentials'),
       finding(IDS.oslo, 'evidence', 'evidence ec2', 'renew the credentials'),
       finding(IDS.lisbon, 'evidence', 'evidence ec2', 'renew the credentials'),
     ],
@@ -166,7 +175,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['oslo'],
     spoil: (world) =>
       redescribe(world, world.clusters.oslo, { endpointPublicAccess: false, vpcId: 'vpc-0a1b2c3d4e5f60718' }),
-    findings: [finding('dispatch', 'lane', IDS.oslo, 'Add a lane to fleet.yaml with vpcId: vpc-0a1b2c3d4e5f60718')],
+    findings: [finding('hub', 'lane', IDS.oslo, 'Add a lane to fleet.yaml with vpcId: vpc-0a1b2c3d4e5f60718')],
   },
   {
     name: 'a kubeconfig runs a command',
@@ -202,13 +211,8 @@ export const BAD_INPUT: readonly BadInput[] = [
     }),
     spoil: ({ clusters: { rome } }) => addWorkloadCluster(rome, 'venice', 'other'),
     findings: [
-      finding(
-        'dispatch',
-        'credentials',
-        IDS.venice,
-        'list each of them under clusters in fleet.yaml with an id of its own',
-      ),
-      finding('dispatch', 'credentials', 'rome/other/venice', 'list each of them under clusters in fleet.yaml'),
+      finding('hub', 'credentials', IDS.venice, 'list each of them under clusters in fleet.yaml with an id of its own'),
+      finding('hub', 'credentials', 'rome/other/venice', 'list each of them under clusters in fleet.yaml'),
     ],
   },
   {
@@ -218,14 +222,14 @@ export const BAD_INPUT: readonly BadInput[] = [
       fleetFile: (clusters) => fleetFile(clusters).replace('accounts: [self]', `accounts: [self, '${HUB.account}']`),
     }),
     spoil: () => undefined,
-    findings: [finding('dispatch', 'repeated', `eks ${HUB.account}/${HUB.region}`, `self is account ${HUB.account}`)],
+    findings: [finding('hub', 'repeated', `eks ${HUB.account}/${HUB.region}`, `self is account ${HUB.account}`)],
   },
   {
     name: 'a Region is disabled',
     concerns: ['lisbon'],
     spoil: ({ aws }) => void aws.disableRegion(DUBLIN),
     findings: [
-      finding('dispatch', 'region', `eks:ListClusters in ${IN_DUBLIN}`, 'Enable the Region in that account'),
+      finding('hub', 'region', `eks:ListClusters in ${IN_DUBLIN}`, 'Enable the Region in that account'),
       finding(IDS.lisbon, 'evidence', 'evidence ec2', 'Enable the Region in that account'),
     ],
   },
@@ -234,7 +238,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: [],
     spoil: ({ aws }) => void aws.throttle('eks', { rate: 0, burst: 0 }),
     findings: EKS_SOURCES.map((source) =>
-      finding('dispatch', 'throttled', `eks:ListClusters in ${source}`, 'find out what else calls this API'),
+      finding('hub', 'throttled', `eks:ListClusters in ${source}`, 'find out what else calls this API'),
     ),
   },
   {
@@ -245,38 +249,25 @@ export const BAD_INPUT: readonly BadInput[] = [
     findings: [finding('berlin', 'throttled', 'list certificatesigningrequests', 'FlowSchema')],
   },
   {
-    name: 'SQS delivers a batch again',
+    name: 'every sweep runs twice at once',
     concerns: [],
-    options: () => {
-      let batches = 0;
-      return {
-        afterSweep() {
-          batches += 1;
-          // Not one before the first approvals, which would come later.
-          if (batches !== 3) return;
-          throw new Error('the function ended before it could answer');
-        },
-      };
-    },
+    options: () => ({
+      aroundCall: async (name, call) =>
+        name === 'sweep' ? Promise.all([call(), call()]).then(([one]) => one) : call(),
+    }),
     spoil: () => undefined,
     findings: [],
-    happened: ({ hub }) => hub.sweepInvocations.some(({ outcome }) => outcome === 'crashed'),
   },
   {
     name: 'an order cannot be read',
     concerns: ['berlin'],
-    spoil: ({ hub, clock }) => {
-      clock.sleep(7.5 * MINUTE).then(
-        () =>
-          hub.queues.orders.send({
-            group: 'default.ordinary.1',
-            deduplicationId: 'poison',
-            body: '{"version":3,"orders":[{"target":{"id":"berlin"}},{"target":{}}]}',
-          }),
-        () => undefined,
-      );
-    },
-    findings: [finding('berlin', 'message', 'cluster berlin', 'deploy all functions together')],
+    options: () => ({
+      aroundState: readingOrders(START + 11 * MINUTE, (text) =>
+        text.replace('"id":"berlin","facts":{', '$&"vpcId":7,'),
+      ),
+    }),
+    spoil: () => undefined,
+    findings: [finding('berlin', 'order', 'cluster berlin', 'deploy all functions together')],
   },
   {
     name: 'the clock of the hub is 10 minutes behind that of AWS',
@@ -288,7 +279,7 @@ export const BAD_INPUT: readonly BadInput[] = [
       );
     },
     findings: EKS_SOURCES.map((source) =>
-      finding('dispatch', 'expired', `eks:ListClusters in ${source}`, 'Set the clock of this machine'),
+      finding('hub', 'expired', `eks:ListClusters in ${source}`, 'Set the clock of this machine'),
     ),
   },
   {

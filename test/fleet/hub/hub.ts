@@ -1,137 +1,174 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import type { SQSEvent } from 'aws-lambda';
-import type { Fleet } from '../../../lambdas/config/fleet.ts';
+import { S3Client } from '@aws-sdk/client-s3';
+import { createDirectoryState } from '../../../bin/directory-state.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
 import { type Finding, type FleetIndex, parseFleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import { type Order, readOrders, type SweepItem } from '../../../lambdas/contracts/order.ts';
 import { parseRegistry, type Registry } from '../../../lambdas/contracts/registry.ts';
-import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
-import type { WebhookAnswer } from '../../../lambdas/functions/handle-webhook.ts';
+import { ordersKey, STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
+import { tickAt } from '../../../lambdas/fleet/tick.ts';
 import { HUB_SIZES } from '../../../lambdas/hub-sizes.ts';
-import { type EventSourceMapping, type Invocation, startEventSourceMapping } from '../aws/event-source-mapping.ts';
-import type { SimulatedAws } from '../aws/simulated-aws.ts';
-import type { Clock } from '../clock.ts';
-import { createHubFunctions, type HubFunctions, type HubFunctionsOptions, type HubQueues } from './functions.ts';
+import type { State } from '../../../lambdas/state.ts';
+import { awsClientConfig } from '../aws/aws-environment.ts';
+import { createHubFunctions, type FunctionName, type HubFunctions, type HubFunctionsOptions } from './functions.ts';
 import { BUCKET, HUB, JOURNAL_BUCKET, SNAPSHOT_BUCKET } from './places.ts';
 
-export interface HubOptions
-  extends Pick<
-    HubFunctionsOptions,
-    'around' | 'onToken' | 'audits' | 'auditEngine' | 'stepRollout' | 'aroundSnapshots'
-  > {
-  readonly aws: SimulatedAws;
-  readonly clock: Clock;
-  readonly fleet: Fleet;
+export interface HubOptions extends Omit<HubFunctionsOptions, 'stateOf'> {
+  /** Where the state is. @default a directory */
+  readonly home?: 'directory' | 'bucket';
+  /** Stands around the state, to see what is written, or to break it. @default nobody */
+  readonly aroundState?: (state: State) => State;
+  /** Sweeps at once. @default as many as Step Functions starts */
+  readonly slots?: number;
   /** What the sweeps are waited for with. @default clock.during */
   readonly duringSweep?: <T>(work: Promise<T>) => Promise<T>;
   /** Stands around every call of a function: to see it, or to break it. @default nobody */
   readonly aroundCall?: AroundCall;
-  /** What becomes of a sweep's batch after it is done. Throws where the function is to crash. @default nothing */
-  readonly afterSweep?: (event: SQSEvent) => void;
 }
 
-/** @throws what the function throws, or what is to be its end. @param event of a sweep */
-export type AroundCall = <T>(
-  name: Exclude<keyof HubFunctions, 'webhook'>,
-  call: () => Promise<T>,
-  event?: SQSEvent,
-) => Promise<T>;
+/** @param item of a sweep. @throws what the function throws, or what is to be its end */
+export type AroundCall = <T>(name: FunctionName, call: () => Promise<T>, item?: SweepItem) => Promise<T>;
 
-/** The hub in this process: state, queues and functions, with timeouts and windows as they are deployed (lib/constructs). */
+/** What Step Functions knows of the sweeps of a minute. */
+export type Results = readonly { readonly shard: number; readonly error?: string }[];
+
+/** The hub in this process: plan, sweep and report over one state, as an execution of the state machine calls them. */
 export interface Hub extends AsyncDisposable {
-  readonly queues: HubQueues;
-  /** Calls of the sweep function that are over. */
-  readonly sweepInvocations: readonly Invocation[];
-  /** What Scheduler does each minute. */
-  dispatch(): Promise<void>;
-  /** What the URL of hints is sent. */
-  webhook(event: unknown): Promise<WebhookAnswer>;
+  readonly state: State;
+  /**
+   * One minute: plan, sweeps, report.
+   *
+   * @param tick @default that of the clock
+   * @throws what report throws: the execution failed
+   */
+  minute(tick?: number): Promise<Results>;
+  /** The sweep that the webhook of a cluster starts. */
+  webhook(id: string): Promise<void>;
   /** The functions start anew. */
   restart(): void;
   registry(): Registry | undefined;
   index(): FleetIndex | undefined;
-  /** Bodies of all orders, outcomes and hints that were delivered. */
-  readonly bodies: readonly string[];
+  /** An object of the state, as text. */
+  textOf(key: string): string;
+  /** Orders and outcomes so far. */
+  readonly written: readonly { readonly key: string; readonly value: unknown }[];
+  /** Every order so far. */
+  orders(): readonly Order[];
+  /** Ids of the clusters of a shard. */
+  clustersOf(item: SweepItem): readonly string[];
 }
 
 export function startHub(options: HubOptions): Hub {
-  const { aws, clock, afterSweep = () => undefined, aroundCall = async (_name, call) => call() } = options;
+  const { aws, clock, home = 'directory', aroundState = (state) => state } = options;
+  const { slots = HUB_SIZES.sweep.maxConcurrency, aroundCall = async (_name, call) => call() } = options;
   const during = async <T>(work: Promise<T>): Promise<T> => clock.during(work);
   const { duringSweep = during } = options;
-  aws.s3.createBucket(HUB, BUCKET);
-  aws.s3.createBucket(HUB, SNAPSHOT_BUCKET);
-  aws.s3.createBucket(HUB, JOURNAL_BUCKET);
-  const queue = (name: string, visibilityTimeoutSeconds: number, retentionSeconds: number) =>
-    aws.sqs.createQueue({ ...HUB, name, visibilityTimeoutSeconds, retentionSeconds });
-  const { starts, outcomes } = HUB_SIZES;
-  const queues: HubQueues = {
-    orders: queue('orders.fifo', 90, 120),
-    starts: queue('starts', starts.visibilitySeconds, starts.retentionSeconds),
-    outcomes: queue('outcomes', outcomes.visibilitySeconds, outcomes.retentionSeconds),
-    waiting: queue('waiting', 60, 1_200),
-  };
-  const bodies: string[] = [];
-  const start = (): HubFunctions =>
-    createHubFunctions({ ...options, queues, onOutcomes: (body) => void bodies.push(body) });
-  let functions = start();
-  const seen = (event: SQSEvent): SQSEvent => {
-    bodies.push(...event.Records.map(({ body }) => body));
-    return event;
-  };
-
-  const sweeps = startEventSourceMapping({
-    queue: queues.orders,
-    clock,
-    maxConcurrency: 10,
-    batchSize: 1,
-    timeoutSeconds: 60,
-    handler: async (event) => {
-      await duringSweep(aroundCall('sweep', async () => functions.sweep(seen(event)), event));
-      afterSweep(event);
+  for (const bucket of [BUCKET, SNAPSHOT_BUCKET, JOURNAL_BUCKET]) aws.s3.createBucket(HUB, bucket);
+  const written: { key: string; value: unknown }[] = [];
+  const orders = new Map<string, unknown>();
+  const seen = (state: State): State => ({
+    ...state,
+    async put(key, value, etag, signal) {
+      const put = await state.put(key, value, etag, signal);
+      if (key.startsWith('orders/')) orders.set(key, value);
+      if (/^(?:orders|outcomes)\//.test(key)) written.push({ key, value });
+      return put;
     },
   });
-  const others: readonly EventSourceMapping[] = [
-    startEventSourceMapping({
-      queue: queues.starts,
-      clock,
-      batchSize: HUB_SIZES.report.batch,
-      maxConcurrency: 2,
-      timeoutSeconds: HUB_SIZES.report.timeoutSeconds,
-      handler: async (event) => during(aroundCall('report', async () => functions.report(event))),
-    }),
-    startEventSourceMapping({
-      queue: queues.waiting,
-      clock,
-      maxConcurrency: 2,
-      timeoutSeconds: 20,
-      handler: async (event) => during(aroundCall('hint', async () => functions.hint(seen(event)))),
-    }),
-  ];
+  const directory = home === 'directory' ? mkdtempSync(join(tmpdir(), 'certmarshal-hub-')) : undefined;
+  const inDirectory = directory === undefined ? undefined : createDirectoryState(directory, clock.now());
+  const stateOf = (role?: string): State =>
+    inDirectory ??
+    createS3State({ client: new S3Client(awsClientConfig(aws, { ...HUB, ...(role && { role }) })), bucket: BUCKET });
+  const state = stateOf();
+  const start = (): HubFunctions =>
+    createHubFunctions({ ...options, stateOf: (role) => aroundState(seen(stateOf(role))) });
+  let functions = start();
 
-  const stored = (key: string): unknown => {
-    const body = aws.s3.read(BUCKET, key);
-    return body === undefined ? undefined : JSON.parse(gunzipSync(body).toString('utf8'));
+  const textOf = (key: string): string => {
+    const path = join(directory ?? '', key);
+    const inHome = directory !== undefined && existsSync(path) ? readFileSync(path) : undefined;
+    const bytes = directory === undefined ? aws.s3.read(BUCKET, key) : inHome;
+    return bytes === undefined ? '' : (key.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('utf8');
   };
+  const stored = (key: string): unknown => {
+    const text = textOf(key);
+    return text === '' ? undefined : JSON.parse(text);
+  };
+
+  async function sweep(item: SweepItem): Promise<Results[number]> {
+    const timeout = new AbortController();
+    // The task of the Map has a time-out, and so has the function.
+    const timedOut = clock
+      .sleep(HUB_SIZES.sweep.timeoutSeconds * 1_000, timeout.signal)
+      .then(() => 'States.Timeout' as const);
+    timedOut.catch(() => undefined);
+    try {
+      const work = duringSweep(aroundCall('sweep', async () => functions.sweep(item), item));
+      const error = await Promise.race([work.then(() => undefined), timedOut]);
+      return { shard: item.shard, ...(error && { error }) };
+    } catch (error) {
+      return { shard: item.shard, error: error instanceof Error ? error.name : 'Error' };
+    } finally {
+      timeout.abort();
+    }
+  }
+
   return {
-    queues,
-    sweepInvocations: sweeps.invocations,
-    dispatch: async () => during(aroundCall('dispatch', async () => functions.dispatch())),
-    webhook: async (event) => during(functions.webhook(event)),
+    state,
+    async minute(tick = tickAt(clock.now(), clock.now())) {
+      inDirectory?.touch(clock.now());
+      let [shards, outcomes]: [readonly SweepItem[] | undefined, Results] = [undefined, []];
+      try {
+        shards = await during(aroundCall('plan', async () => functions.plan(tick)));
+        const waiting = shards.map((item, n) => ({ item, n }));
+        const results: Results[number][] = [];
+        const slot = async (): Promise<void> => {
+          for (let next = waiting.shift(); next !== undefined; next = waiting.shift())
+            // oxlint-disable-next-line no-await-in-loop -- a slot is taken
+            results[next.n] = await sweep(next.item);
+        };
+        await Promise.all(Array.from({ length: slots }, slot));
+        outcomes = results;
+      } catch {
+        // Report runs whatever becomes of plan.
+      }
+      const result = { tick, shards, outcomes };
+      await during(aroundCall('report', async () => functions.report(result)));
+      return outcomes;
+    },
+    webhook: async (id) => during(functions.webhook(id)),
     restart() {
       functions = start();
     },
     registry: () => parseRegistry(stored(STATE_KEYS.registry), clock.now()),
     index: () => parseFleetIndex(stored(STATE_KEYS.index), clock.now()),
-    bodies,
+    textOf,
+    written,
+    orders: () =>
+      [...orders].flatMap(([key, value]) => {
+        const read = readOrders(value, key.split('/')[1] ?? '');
+        return read.ok ? [...read.value.values()].flat().flatMap((one) => (one.ok ? [one.value] : [])) : [];
+      }),
+    clustersOf({ lane, tick, object, shard }) {
+      const read = readOrders(orders.get(ordersKey(lane, tick, object)), lane);
+      return read.ok ? (read.value.get(shard) ?? []).flatMap(({ id }) => id ?? []) : [];
+    },
     async [Symbol.asyncDispose]() {
-      for (const mapping of [sweeps, ...others]) await mapping[Symbol.asyncDispose]();
+      inDirectory?.release();
+      if (directory !== undefined) rmSync(directory, { recursive: true, force: true });
     },
   };
 }
 
-/** Every finding in the index, and whose it is: a cluster's, or dispatch's. */
+/** Every finding in the index, and whose it is: a cluster's, or the hub's. */
 export function findingsOf(index: FleetIndex | undefined): readonly (Finding & { readonly of: string })[] {
-  const { clusters = {}, dispatch } = index ?? {};
+  const { clusters = {}, problems = [] } = index ?? {};
   return [
-    ...(dispatch?.problems ?? []).map((finding) => ({ of: 'dispatch', ...finding })),
+    ...problems.map((finding) => ({ of: 'hub', ...finding })),
     ...Object.values(clusters).flatMap(({ id, findings }) => findings.map((finding) => ({ of: id, ...finding }))),
   ];
 }

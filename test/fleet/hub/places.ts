@@ -8,7 +8,7 @@ export const SPOKE = '444455556666';
 export const FRANKFURT = { account: SPOKE, region: 'eu-central-1' };
 export const DUBLIN = { account: SPOKE, region: 'eu-west-1' };
 
-/** Roles of the functions; report and hint need no name. */
+/** Roles of the functions. */
 export const SWEEP_ROLE = `arn:aws:iam::${HUB.account}:role/certmarshal-sweep-eu-central-1`;
 export const DISPATCH_ROLE = `arn:aws:iam::${HUB.account}:role/certmarshal-dispatch-eu-central-1`;
 /** What the spoke stack makes. */
@@ -21,5 +21,5 @@ export const SNAPSHOT_BUCKET = 'certmarshal-audit-history';
 /** Where the decisions are. */
 export const JOURNAL_BUCKET = 'certmarshal-journal';
 
-/** Of the tokens of clusters that send hints. */
+/** Of the tokens of webhooks. */
 export const WEBHOOK_KEY = randomBytes(32).toString('hex');

@@ -61,7 +61,10 @@ export interface World extends AsyncDisposable {
 }
 
 export interface WorldOptions
-  extends Pick<HubOptions, 'around' | 'aroundCall' | 'onToken' | 'afterSweep' | 'duringSweep'> {
+  extends Pick<
+    HubOptions,
+    'around' | 'aroundCall' | 'aroundState' | 'aheadMs' | 'home' | 'onToken' | 'duringSweep' | 'aroundSnapshots'
+  > {
   /** @default see {@link fleetFile} */
   readonly fleetFile?: (clusters: WorldClusters) => string;
   /** Audits take the time of whoever is not about them. @default false */
@@ -88,7 +91,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     clusters,
     hub,
     async minute() {
-      await hub.dispatch();
+      await hub.minute();
       await clock.advance(MINUTE);
     },
     async [Symbol.asyncDispose]() {

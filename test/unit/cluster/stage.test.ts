@@ -1,9 +1,9 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import { runStage } from '../../../lambdas/cluster/minute.ts';
 import {
   type Known,
   type Minute,
-  runStage,
   type Stage,
   type StageContext,
   type StageName,

@@ -2,6 +2,7 @@ import { describe, expect, it, vi } from 'vitest';
 import type { SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createSweep, NotBegunError, type SweepOptions } from '../../../lambdas/cluster/sweep.ts';
 import type { Order } from '../../../lambdas/contracts/order.ts';
+import { WEBHOOK_EVERY_MS } from '../../../lambdas/fleet/deadlines.ts';
 import { readOutcomes } from '../../../lambdas/fleet/outcomes.ts';
 import { ordersKey } from '../../../lambdas/fleet/state-keys.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
@@ -169,11 +170,24 @@ describe('a sweep by webhook', () => {
     const sweepOne = vi.fn<SweepCluster>(well);
     const { sweep, outcomes } = sweeping(ordered([order('b'), { ...order('a'), rollout: true }]), { sweepOne });
     await sweep.cluster('a', never);
-    await sweep.cluster('a', never);
-    expect(outcomes(NAME)).toMatchObject([{ id: 'a', byWebhook: true }]);
+    // Nodes ask together: no sweep hides the decisions of another one.
+    await Promise.all([sweep.cluster('a', never), sweep.cluster('a', never)]);
+    expect(outcomes(NAME)).toMatchObject(Array(3).fill({ id: 'a', byWebhook: true }));
     expect(sweepOne.mock.calls.map(([one]) => one)).toEqual(
-      Array(2).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
+      Array(3).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
     );
+  });
+
+  it('lists the CSRs when all that called before the next sweep may start are stored', async () => {
+    const done: string[] = [];
+    const wait = async (ms: number) => void done.push(`waits ${ms}`);
+    const sweepOne: SweepCluster = async (one, signal) => {
+      done.push('sweeps');
+      return well(one, signal);
+    };
+    await sweeping(ordered([order('a')]), { sweepOne, wait }).sweep.cluster('a', never);
+    const untilStored = 500;
+    expect(done).toEqual([`waits ${WEBHOOK_EVERY_MS + untilStored}`, 'sweeps']);
   });
 
   it.each<[string, MemoryObjects, string, number]>([

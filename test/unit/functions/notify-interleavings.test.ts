@@ -49,9 +49,9 @@ function world(turn: () => Promise<void>) {
     return createNotifyHandler({
       state: {
         ...memory,
-        read: async (key, signal) =>
-          key === 'told.json' ? call(() => memory.read(key, signal)) : memory.read(key, signal),
-        write: async (key, value, etag, signal) => call(() => memory.write(key, value, etag, signal)),
+        get: async (key, signal) =>
+          key === 'told.json' ? call(() => memory.get(key, signal)) : memory.get(key, signal),
+        put: async (key, value, etag, signal) => call(() => memory.put(key, value, etag, signal)),
       },
       monitoring: { ...DEFAULT_MONITORING, auditEveryMinutes: 15 },
       publish: async (topic, { message }) => {

@@ -14,7 +14,7 @@ import { instant, MINUTE_MS } from '../../lambdas/time.ts';
 import { repeatable } from '../command.ts';
 import { UsageError } from '../exit-codes.ts';
 
-export interface SweepRecoveryOptions {
+export interface RunRecoveryOptions {
   readonly recover?: readonly string[];
   readonly until?: string;
   readonly bootstrapGroup?: readonly string[];
@@ -40,10 +40,7 @@ export function withRecovery(command: Command): Command {
  * @param now milliseconds since the epoch
  * @throws UsageError with all problems of the options
  */
-export function recoveryOf(
-  { recover, until, bootstrapGroup }: SweepRecoveryOptions,
-  now: number,
-): Recovery | undefined {
+export function recoveryOf({ recover, until, bootstrapGroup }: RunRecoveryOptions, now: number): Recovery | undefined {
   if (recover === undefined) {
     if (until === undefined && bootstrapGroup === undefined) return undefined;
     throw new UsageError('--until and --bootstrap-group go with --recover: name the Nodes, or leave them out.');

@@ -1,0 +1,216 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
+import { AwsError } from '../../lambdas/aws/errors.ts';
+import type { Fleet, RecoveryEntry } from '../../lambdas/config/fleet.ts';
+import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
+import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
+import type { Journal } from '../../lambdas/journal/journal.ts';
+import type { Typed } from '../../lambdas/page/cluster-details.ts';
+import { printable } from '../../lambdas/printable.ts';
+import packageJson from '../../package.json' with { type: 'json' };
+import { typedCommands } from '../commands/audit/repeat.ts';
+import type { AuditTargetOptions } from '../commands/audit/target.ts';
+import { createDirectoryState } from '../directory-state.ts';
+import { EXIT, UsageError } from '../exit-codes.ts';
+import { type Io, printJson } from '../io.ts';
+import type { NamedServer } from '../target.ts';
+import { draw, type Lines, screenOf } from '../terminal/draw.ts';
+import { startProgress } from '../terminal/progress.ts';
+import { type ContextCluster, contextTarget, everyContext, oneContext } from './contexts.ts';
+import { type Clusters, createHome } from './home.ts';
+import { openContext } from './open-context.ts';
+import { checkPage, writePage } from './page.ts';
+
+/** Which clusters, and where the state and the page are. */
+export interface MinuteCommandOptions extends AuditTargetOptions {
+  readonly allContexts?: boolean;
+  readonly fleet?: string;
+  readonly state?: string;
+  /** File of the page. */
+  readonly report?: string;
+  readonly policy?: string;
+  readonly output: 'table' | 'json';
+  /** The command that starts this program. */
+  readonly program: string;
+}
+
+export interface Work {
+  readonly writes: boolean;
+  readonly auditsAll?: boolean;
+  readonly recovery?: (cluster: ContextCluster) => readonly RecoveryEntry[];
+  readonly journal?: Journal | undefined;
+  /** Pause between two minutes. @default one minute is made */
+  readonly everyMs?: number | undefined;
+  /** What is printed of a minute, and its exit status. */
+  readonly show: (health: FleetHealth, also: ReadonlyMap<string, readonly string[]>) => Lines;
+  readonly statusOf: (health: FleetHealth) => number;
+}
+
+/** File of the page where neither a directory of state nor a file is named. */
+export const DEFAULT_PAGE = 'report.html';
+
+/**
+ * Makes minutes until the signal aborts, or one. JSON is one document a minute, on one line.
+ *
+ * @returns the worst exit status
+ * @throws UsageError
+ */
+export async function runMinutes(
+  options: MinuteCommandOptions,
+  fleet: Fleet,
+  work: Work,
+  signal: AbortSignal,
+  io: Io,
+): Promise<number> {
+  const page = pageOf(options);
+  if (page !== undefined && options.report !== undefined) await checkPage(page);
+  const { clusters, contexts, typed } = await clustersOf(options, fleet, signal, io);
+  const [only] = contexts;
+  const directory = options.state ?? mkdtempSync(join(tmpdir(), 'certmarshal-'));
+  const state = createDirectoryState(directory, io.clock());
+  if (page !== undefined && options.report === undefined) await checkPage(page);
+  const progress = startProgress(io.stderr, io.clock);
+  let swept = 0;
+  const home = createHome({
+    ...work,
+    fleet,
+    clusters,
+    state,
+    handshakes: options.handshakes,
+    recovery: only && work.recovery?.(only),
+    clock: io.clock,
+    sleep: io.sleep,
+    onBug: (error) => io.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`),
+    onSwept: (id, all) => {
+      swept += 1;
+      progress.say(`${swept}${all > 0 ? ` of ${all}` : ''} clusters read, ${printable(id, 100)} last`);
+    },
+  });
+  const also = new Map(contexts.map((cluster) => [cluster.id, cluster.also]));
+  let status: number = EXIT.done;
+  try {
+    for (;;) {
+      swept = 0;
+      status = Math.max(status, await minute());
+      if (work.everyMs === undefined || signal.aborted) return status;
+      if (!(await isSlept(work.everyMs))) return status;
+    }
+  } finally {
+    progress.done();
+    home.close();
+    state.release();
+    if (options.state === undefined) rmSync(directory, { recursive: true, force: true });
+  }
+
+  async function minute(): Promise<number> {
+    try {
+      state.touch(io.clock());
+      const health = await home.tick(signal);
+      progress.clear();
+      if (options.output === 'json') printJson(io, health);
+      else io.stdout.write(`${draw(work.show(health, also), screen())}\n`);
+      if (signal.aborted) io.stderr.write('Interrupted: what was not read by then is not judged.\n');
+      const { runbooks } = fleet.monitoring;
+      const written =
+        page === undefined || health.clusters.length < 2
+          ? EXIT.done
+          : writePage(page, health, { version: packageJson.version, program: options.program, typed, runbooks }, io);
+      if (page !== undefined && health.clusters.length > 1 && written === EXIT.done && work.everyMs === undefined)
+        io.stderr.write(`The page of all: ${printable(page)}\n`);
+      return Math.max(work.statusOf(health), signal.aborted ? EXIT.incomplete : EXIT.done, written);
+    } catch (error) {
+      if (!(error instanceof AwsError)) throw error;
+      progress.clear();
+      io.stderr.write(`${error.message}\n`);
+      return EXIT.incomplete;
+    }
+  }
+
+  function screen(): ReturnType<typeof screenOf> {
+    return { width: 80, ...screenOf(io.stdout, io.env) };
+  }
+
+  async function isSlept(everyMs: number): Promise<boolean> {
+    try {
+      await io.sleep(everyMs - (io.clock() % everyMs), signal);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+function pageOf({ allContexts, fleet, state, report }: MinuteCommandOptions): string | undefined {
+  if (allContexts !== true && fleet === undefined) {
+    if (report === undefined) return undefined;
+    throw new UsageError('--report is about several clusters: add --all-contexts or --fleet FILE, or leave it out.');
+  }
+  return report ?? (state === undefined ? DEFAULT_PAGE : join(state, DEFAULT_PAGE));
+}
+
+interface Named {
+  readonly clusters: Clusters;
+  readonly contexts: readonly ContextCluster[];
+  readonly typed?: Typed;
+}
+
+async function clustersOf(
+  options: MinuteCommandOptions,
+  fleet: Fleet,
+  signal: AbortSignal,
+  { env }: Io,
+): Promise<Named> {
+  if (options.fleet !== undefined) return { clusters: await ofFleet(options, fleet, signal), contexts: [] };
+  const contexts =
+    options.allContexts === true ? await everyContext(options, env) : [await oneContext(options, fleet, env)];
+  const servers = new Map<string, NamedServer>();
+  const regions = () =>
+    new Map(
+      contexts.map(({ id, context, server = '' }) => [
+        id,
+        servers.get(context)?.eks ?? { region: regionOfEksEndpoint(server) },
+      ]),
+    );
+  return {
+    clusters: {
+      targets: contexts.map((cluster) => contextTarget(cluster, options, fleet)),
+      openContext: async (context, ended) =>
+        openContext(context, options, fleet, ended, (server) => servers.set(context, server)),
+    },
+    contexts,
+    typed: (...given) => typedCommands(contexts, options, regions())(...given),
+  };
+}
+
+/** With the AWS credentials of the user. @throws UsageError */
+async function ofFleet(options: MinuteCommandOptions, fleet: Fleet, signal: AbortSignal): Promise<Clusters> {
+  const { context, kubeconfig, allContexts, cluster } = options;
+  for (const [flag, given] of Object.entries({
+    '--context': context,
+    '--kubeconfig': kubeconfig,
+    '--all-contexts': allContexts,
+    '--cluster': cluster,
+  }))
+    if (given !== undefined)
+      throw new UsageError(`${flag} names clusters of a kubeconfig, --fleet those of a file: leave out one of them.`);
+  const [{ connectAws }, { createEksReader }, { createCredentials }] = await Promise.all([
+    import('../doctor/aws-calls.ts'),
+    import('../../lambdas/aws/eks-clusters.ts'),
+    import('../../lambdas/aws/spoke-credentials.ts'),
+  ]);
+  try {
+    const { caller } = await connectAws(signal);
+    const hub: HubIdentity = {
+      partition: caller.partition,
+      account: fleet.hub.account ?? caller.account,
+      region: fleet.hub.region ?? caller.region,
+    };
+    const reader = createEksReader({ credentials: createCredentials({ sessionName: 'certmarshal' }) });
+    return { hub, principalArn: caller.arn, reader };
+  } catch (error) {
+    if (error instanceof AwsError) throw new UsageError(error.message, { cause: error });
+    throw error;
+  }
+}
