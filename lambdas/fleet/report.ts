@@ -134,7 +134,7 @@ export function createReport(options: ReportOptions): Report {
     const reported = before?.reported ?? 0;
     const index: FleetIndex = {
       ...folded,
-      reported: Math.max(reported, tick),
+      reported: registry === undefined ? before?.reported : Math.max(reported, tick),
       apart: halved.apart,
       problems: findingsOf(firstOf(problems), folded.writtenAt, before?.problems),
     };

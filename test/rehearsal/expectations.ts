@@ -102,7 +102,8 @@ export async function expectJournal(
 }
 
 /** All clusters but one are well, and what is wrong with that is one finding with its remedy. */
-export function expectIndex({ clusters }: FleetIndex): void {
+export function expectIndex({ clusters, problems }: FleetIndex): void {
+  assert.deepEqual(problems, [], 'problems of the fleet');
   const byName = new Map(Object.values(clusters).map((cluster) => [cluster.name, cluster]));
   for (const name of [REAL.hub, REAL.spoke, ...SIMULATED]) assert.equal(byName.get(name)?.complete, true, name);
   const closed = byName.get(CLOSED);

@@ -341,6 +341,14 @@ describe('report', () => {
       expect(pages).toHaveLength(3);
     });
 
+    it('is made in the second minute of a new hub: the first has no registry', async () => {
+      const state = memoryObjects();
+      for (const minute of [2, 3, 4]) {
+        await reporting(state)({ tick: NOW + minute * MINUTE });
+        expect(pages).toHaveLength(minute === 2 ? 0 : 1);
+      }
+    });
+
     it('never fails a report, and is not tried again with each', async () => {
       let tries = 0;
       const publish = async () => {
