@@ -8,6 +8,7 @@ import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { createMinute, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
