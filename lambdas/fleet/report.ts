@@ -324,7 +324,7 @@ export function createReport(options: ReportOptions): Report {
 }
 
 /** The last tick, whose sweeps may have ended after its report; more where reports are missing. */
-function sinceOf(tick: number, reported = 0): number {
+function sinceOf(tick: number, reported = tick): number {
   return Math.max(tick - LONGEST_GAP_MS, Math.min(tick - MINUTE_MS, reported));
 }
 

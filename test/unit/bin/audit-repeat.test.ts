@@ -78,6 +78,7 @@ describe('a command as the user has to type it', () => {
   it('names the context of each cluster on a page of contexts, quoted', () => {
     const contexts = ['admin@oslo', "it's $(oslo)"].map((context, index) => ({
       id: `oslo-${index}`,
+      name: 'oslo',
       context,
       server: undefined,
       also: [],
