@@ -135,6 +135,17 @@ describe('report', () => {
     expect(pages).toHaveLength(1);
   });
 
+  it('folds what was not heard while reports are missing, ten minutes back', async () => {
+    const state = memoryObjects({
+      [STATE_KEYS.registry]: listed(...LISTED),
+      [STATE_KEYS.index]: { ...indexOf(), reported: NOW - 60 * MINUTE },
+    });
+    await write(state, [swept({ id: 'paris' })], 0, NOW - 10 * MINUTE);
+    await write(state, [swept({ id: 'rome' })], 0, NOW - 11 * MINUTE);
+    await reporting(state)();
+    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
+  });
+
   it('beats in a fleet that is empty, and not when no sweep tells of anything: silence rings', async () => {
     await reporting(memoryObjects({ [STATE_KEYS.registry]: registry() }))();
     expect(beats()).toEqual([0]);
