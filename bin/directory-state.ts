@@ -41,7 +41,7 @@ export interface DirectoryState extends State {
  */
 export function createDirectoryState(directory: string, now: number): DirectoryState {
   const pathOf = (key: string) => join(directory, key);
-  const start = now - Math.round(process.uptime() * 1_000);
+  const start = Math.round(performance.timeOrigin);
   attempt(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
   const own = { host: hostname(), pid: process.pid, start };
   lock(directory, own, now);
@@ -130,7 +130,7 @@ function holderOf(path: string): Holder | undefined {
 function isAlive({ host, pid, start }: Holder, own: Holder, ageMs: number): boolean {
   if (ageMs > DEAD_MS) return false;
   if (host !== own.host) return true;
-  if (pid === own.pid) return Math.abs(start - own.start) < 1_000;
+  if (pid === own.pid) return start === own.start;
   try {
     process.kill(pid, 0);
     return true;

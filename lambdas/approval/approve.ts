@@ -72,7 +72,7 @@ export async function approve(
   let failure: KubernetesError | undefined;
   const bugs: unknown[] = [];
   try {
-    observed = await observe(target, policies, signal, clock, { listed: due?.add });
+    observed = await observe(target, policies, signal, clock, { listed: due && ((csr) => due.add(csr)) });
     progress.observed?.(observed);
     acted = await act(decide(observed.cluster, observed, policies, clock(), observed.approvals), {
       client: target.workload,

@@ -49,7 +49,8 @@ export function createWebhookHandler({ readKey, starts, log, clock }: WebhookOpt
       readAt = now + KEY_MS;
       key = readKey(signal).catch((error: unknown) => {
         readAt = now + KEY_AGAIN_MS;
-        return void log(error);
+        log(error);
+        return undefined;
       });
     }
     const secret = await key;

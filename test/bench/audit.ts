@@ -8,7 +8,6 @@ import { assessExpiry, assessInSteps } from '../../lambdas/audit/assess.ts';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import { machines } from '../../lambdas/audit/sources/machines.ts';
 import { nodes as nodesSource } from '../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../lambdas/audit/sources/signing-requests.ts';
@@ -18,6 +17,7 @@ import { createCertificateAuthority, createCertificateRequest, createKeyPair, is
 import { lambdaNode } from '../support/lambda-node.ts';
 import { clusterAnswers, issuedRequest } from '../unit/audit/issued-cluster.ts';
 import { type Answers, contextOf, fakeClient } from '../unit/audit/sources/fake-cluster.ts';
+import { decodeSnapshot, encodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import { bundled } from './bundled.ts';
 import { type Figure, figure } from './statistics.ts';
 

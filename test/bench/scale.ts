@@ -116,9 +116,9 @@ async function benchHub(synthesized: Synthesized, size: number, say: (text: stri
   const plans = [...well, ...unwell].map((one) => one.plan.seconds);
   const reports = well.map((one) => one.report.seconds);
   const processor = (name: 'plan' | 'report') => {
-    const seconds = median(well.map((one) => one[name].processorSeconds));
+    const busy = median(well.map((one) => one[name].processorSeconds));
     const share = shareOfCore(HUB_SIZES[name].memoryMiB);
-    return `${named(size)}: ${name} takes ${seconds.toFixed(2)} s of a processor, ${(seconds / share).toFixed(2)} s of ${share.toFixed(2)} of one`;
+    return `${named(size)}: ${name} takes ${busy.toFixed(2)} s of a processor, ${(busy / share).toFixed(2)} s of ${share.toFixed(2)} of one`;
   };
   return {
     planSeconds: median(plans),
@@ -169,7 +169,7 @@ async function benchSweeps(clusters: readonly ServedCluster[], say: (text: strin
 
 /** When the last one ends, if each begins in order at the first free slot. */
 function greedy(times: readonly number[], slots: number): number {
-  const free = new Array<number>(slots).fill(0);
+  const free = Array.from({ length: slots }, () => 0);
   for (const time of times) {
     const first = free.indexOf(Math.min(...free));
     free[first] = (free[first] ?? 0) + time;

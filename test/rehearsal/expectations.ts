@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
 import { snapshotKey } from '../../lambdas/audit/snapshots.ts';
-import { decodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
 import { entriesOf } from '../support/journal-lines.ts';
+import { decodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import { templateOf } from './assembly.ts';
 import { CLOSED, type Clusters, REAL, SIMULATED } from './clusters.ts';
 import { ACCOUNT } from './ministack.ts';

@@ -172,9 +172,14 @@ describe('a sweep by webhook', () => {
     await sweep.cluster('a', never);
     // Nodes ask together: no sweep hides the decisions of another one.
     await Promise.all([sweep.cluster('a', never), sweep.cluster('a', never)]);
-    expect(outcomes(NAME)).toMatchObject(Array(3).fill({ id: 'a', byWebhook: true }));
+    expect(outcomes(NAME)).toMatchObject(Array.from({ length: 3 }, () => ({ id: 'a', byWebhook: true })));
     expect(sweepOne.mock.calls.map(([one]) => one)).toEqual(
-      Array(3).fill({ target: { ...PARIS, id: 'a' }, tick: NOW, deadlineMs: 10_000, byWebhook: true }),
+      Array.from({ length: 3 }, () => ({
+        target: { ...PARIS, id: 'a' },
+        tick: NOW,
+        deadlineMs: 10_000,
+        byWebhook: true,
+      })),
     );
   });
 

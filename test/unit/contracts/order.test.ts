@@ -114,14 +114,19 @@ describe('readOrders', () => {
     ['is damaged', undefined, 'the object is not an object'],
     ['is of another version', object({ version: 4 }), 'version is not 5'],
     ['is of another lane', object({ lane: 'onprem' }), 'it is of lane onprem'],
-    ['has more shards than are written', object({ shards: Array(9).fill(shard([])) }), /at most 8 entries$/],
-    ['has 100,000 orders', object({ shards: [shard(Array(100_000).fill(ORDER))] }), /at most 64 entries$/],
+    [
+      'has more shards than are written',
+      object({ shards: Array.from({ length: 9 }, () => shard([])) }),
+      'shards is not a list of at most 8 entries',
+    ],
+    [
+      'has 100,000 orders',
+      object({ shards: [shard(Array.from({ length: 100_000 }, () => ORDER))] }),
+      'shards[0].orders is not a list of at most 64 entries',
+    ],
   ])('refuses an object that %s', (_, value, problem) => {
     const reading = readOrders(value, 'default');
-    expect(reading).toEqual({
-      ok: false,
-      problem: typeof problem === 'string' ? problem : expect.stringMatching(problem),
-    });
+    expect(reading).toEqual({ ok: false, problem });
   });
 });
 

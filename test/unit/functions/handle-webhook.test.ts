@@ -51,7 +51,7 @@ function start() {
     world,
     started,
     logged,
-    async answer(event: unknown = call()) {
+    answer: async (event: unknown = call()) => {
       const { statusCode, body } = await handle(event);
       return [statusCode, JSON.parse(body).response];
     },
