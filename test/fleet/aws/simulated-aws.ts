@@ -52,7 +52,8 @@ export interface SimulatedAws extends Rules, AsyncDisposable {
 }
 
 const MAX_CALLS = 20_000;
-const MAX_BODY_BYTES = 8 * 1024 * 1024;
+/** The registry of 10,000 clusters has 14 MB. */
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
 const MAX_SKEW_MS = 5 * 60_000;
 const MAX_SKEW_OF_S3_MS = 15 * 60_000;
 
