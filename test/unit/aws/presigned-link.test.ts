@@ -1,6 +1,6 @@
 import { S3Client } from '@aws-sdk/client-s3';
 import { describe, expect, it } from 'vitest';
-import { createLinks, presignedUrl } from '../../../lambdas/aws/presigned-link.ts';
+import { createLinks } from '../../../lambdas/aws/presigned-link.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
 import { steppedClock } from '../../fleet/clock.ts';
@@ -10,28 +10,6 @@ const FRANKFURT = { account: '111122223333', region: 'eu-central-1' };
 const NOW = Date.UTC(2026, 10, 21, 10);
 /** Of the examples in the documentation of AWS. */
 const EXAMPLE = { accessKeyId: 'AKIAIOSFODNN7EXAMPLE', secretAccessKey: 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY' };
-
-describe('presignedUrl', () => {
-  // Amazon S3 API Reference, "Authenticating Requests: Using Query Parameters", the example of GET test.txt.
-  it('signs as the documentation of S3 does', async () => {
-    const signed = await presignedUrl(new URL('https://examplebucket.s3.amazonaws.com/test.txt'), {
-      credentials: EXAMPLE,
-      region: 'us-east-1',
-      now: Date.UTC(2013, 4, 24),
-      expiresInSeconds: 86_400,
-    });
-    const url = new URL(signed);
-    expect(url.origin + url.pathname).toBe('https://examplebucket.s3.amazonaws.com/test.txt');
-    expect(Object.fromEntries(url.searchParams)).toEqual({
-      'X-Amz-Algorithm': 'AWS4-HMAC-SHA256',
-      'X-Amz-Credential': 'AKIAIOSFODNN7EXAMPLE/20130524/us-east-1/s3/aws4_request',
-      'X-Amz-Date': '20130524T000000Z',
-      'X-Amz-Expires': '86400',
-      'X-Amz-SignedHeaders': 'host',
-      'X-Amz-Signature': 'aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404',
-    });
-  });
-});
 
 describe('createLinks', () => {
   const client = (identity: object = {}, region = 'eu-central-1') =>
