@@ -1,0 +1,36 @@
+import { EKSClient, type EKSClientConfig } from '@aws-sdk/client-eks';
+import type * as z from 'zod/mini';
+import { type Contract, read } from '../contracts/contract.ts';
+import type { AwsScope } from '../contracts/target.ts';
+import { invalid } from './classify.ts';
+import { createScopedClients, type ScopedClient } from './scoped-clients.ts';
+import type { CredentialsOf } from './spoke-credentials.ts';
+
+export interface EksReaderOptions {
+  readonly credentials: CredentialsOf;
+  /** Options of every client, besides Region and credentials. */
+  readonly config?: EKSClientConfig;
+}
+
+/** The largest page of every list (EKS API reference). */
+export const PAGE = 100;
+/** Calls a second to one account and Region, for all clusters together: 100 clusters in ten seconds. */
+const CALLS_PER_SECOND = 10;
+/** Of one call, which throttled tries end after about 15 s; its deadline may be earlier. */
+const MAX_ATTEMPTS = 6;
+export const CLUSTER_REMEDIES = { 'not-found': 'It was deleted or renamed; the next discovery forgets it.' };
+
+export function createEksClients({ credentials, config = {} }: EksReaderOptions) {
+  return createScopedClients(
+    CALLS_PER_SECOND,
+    (scope) =>
+      new EKSClient({ ...config, maxAttempts: MAX_ATTEMPTS, region: scope.region, credentials: credentials(scope) }),
+  ) satisfies (scope: AwsScope) => ScopedClient<EKSClient>;
+}
+
+/** What is used of an answer. @throws AwsError `invalid`; an invalid answer is not used in part */
+export function answered<S extends z.ZodMiniType>(contract: S, answer: unknown, object: string): Contract<S> {
+  const reading = read(contract, answer, 'the answer');
+  if (!reading.ok) throw invalid(object, reading.problem);
+  return reading.value;
+}
