@@ -12,7 +12,7 @@ import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import { answered, CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, PAGE } from './eks-clients.ts';
+import { CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, listed, PAGE, parsed } from './eks-clients.ts';
 import { AwsError } from './errors.ts';
 
 /** A certificate authority of a cluster. Times are milliseconds since the epoch. */
@@ -70,7 +70,7 @@ const DescribedAuthority = z.object({
 });
 const DescribedNodegroup = z.object({ nodegroupName: z.string(), createdAt: Moment });
 /** The format of ids is undocumented: any printable text that is valid in a path. A cluster has at most two. */
-const AuthorityIds = list(matching(/^[\x21-\x7e]{1,256}$/, 'the id of a CA'), 20);
+const AuthoritySummaries = list(z.object({ id: matching(/^[\x21-\x7e]{1,256}$/, 'the id of a CA') }), 20);
 /** Name: EKS API reference, CreateNodegroup. The quota is 30, and can be raised. */
 const NodegroupNames = list(matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'the name of a node group'), 500);
 
@@ -96,7 +96,7 @@ export function createEksAuditReader(
         const answer = await callAws({ object, remedies: CLUSTER_REMEDIES }, signal, (abortSignal) =>
           client.send(new DescribeClusterCommand({ name: clusterName }), { abortSignal }),
         );
-        const { name, certificateAuthority } = answered(DescribedCluster, answer.cluster, object);
+        const { name, certificateAuthority } = parsed(DescribedCluster, answer.cluster, object);
         if (name !== clusterName) throw invalid(object, 'the answer is not about this cluster');
         if (certificateAuthority?.data !== undefined) return pemOf(certificateAuthority.data);
         const remedy = 'The next audit tries again, once EKS has created the cluster.';
@@ -105,25 +105,23 @@ export function createEksAuditReader(
 
       async authorities(signal) {
         const object = objectOf('eks:ListCertificateAuthorities');
-        const ids = await callAws({ object, remedies: LIST_AUTHORITIES_REMEDIES }, signal, async (abortSignal) => {
-          const summaries = [];
-          const pages = paginateListCertificateAuthorities(
-            { client, pageSize: PAGE },
-            { clusterName },
-            { abortSignal },
-          );
-          for await (const page of pages) summaries.push(...(page.certificateAuthorities ?? []));
-          return answered(
-            AuthorityIds,
-            summaries.map(({ id }) => id),
-            object,
-          );
-        });
+        const summaries = await callAws(
+          { object, remedies: LIST_AUTHORITIES_REMEDIES },
+          signal,
+          async (abortSignal) => {
+            const pages = paginateListCertificateAuthorities(
+              { client, pageSize: PAGE },
+              { clusterName },
+              { abortSignal },
+            );
+            return listed(pages, ({ certificateAuthorities }) => certificateAuthorities, AuthoritySummaries, object);
+          },
+        );
         const one = objectOf('eks:DescribeCertificateAuthority');
-        return each(ids, async (certificateAuthorityId) => {
+        return each(summaries, async ({ id: certificateAuthorityId }) => {
           const command = new DescribeCertificateAuthorityCommand({ clusterName, certificateAuthorityId });
           const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
-          const { validity, scheduledEvents, data, ...authority } = answered(
+          const { validity, scheduledEvents, data, ...authority } = parsed(
             DescribedAuthority,
             answer.certificateAuthority,
             one,
@@ -143,16 +141,14 @@ export function createEksAuditReader(
       async nodegroups(signal) {
         const object = objectOf('eks:ListNodegroups');
         const names = await callAws({ object }, signal, async (abortSignal) => {
-          const listed: string[] = [];
           const pages = paginateListNodegroups({ client, pageSize: PAGE }, { clusterName }, { abortSignal });
-          for await (const { nodegroups = [] } of pages) listed.push(...nodegroups);
-          return answered(NodegroupNames, listed, object);
+          return listed(pages, ({ nodegroups }) => nodegroups, NodegroupNames, object);
         });
         const one = objectOf('eks:DescribeNodegroup');
         return each(names, async (nodegroupName) => {
           const command = new DescribeNodegroupCommand({ clusterName, nodegroupName });
           const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
-          const { nodegroupName: name, createdAt } = answered(DescribedNodegroup, answer.nodegroup, one);
+          const { nodegroupName: name, createdAt } = parsed(DescribedNodegroup, answer.nodegroup, one);
           if (name !== nodegroupName) throw invalid(one, 'the answer is not about this node group');
           return { name, createdAt };
         });
@@ -162,11 +158,11 @@ export function createEksAuditReader(
 }
 
 /** Without those that were deleted since they were listed. */
-async function each<T>(ids: readonly string[], describe: (id: string) => Promise<T>): Promise<readonly T[]> {
+async function each<I, T>(items: readonly I[], describe: (item: I) => Promise<T>): Promise<readonly T[]> {
   const described = await Promise.all(
-    ids.map(async (id) => {
+    items.map(async (item) => {
       try {
-        return [await describe(id)];
+        return [await describe(item)];
       } catch (error) {
         if (error instanceof AwsError && error.kind === 'not-found') return [];
         throw error;

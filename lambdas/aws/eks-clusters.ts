@@ -7,7 +7,7 @@ import { MAX_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import { answered, CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, PAGE } from './eks-clients.ts';
+import { CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, listed, PAGE, parsed } from './eks-clients.ts';
 
 const Names = list(ClusterName, 10_000);
 
@@ -73,10 +73,8 @@ export function createEksReader(options: EksReaderOptions): EksReader {
       const { client, turn } = clients(scope);
       await turn(signal);
       yield await callAws({ object }, signal, async (abortSignal) => {
-        const names: string[] = [];
-        for await (const { clusters } of paginateListClusters({ client, pageSize: PAGE }, {}, { abortSignal }))
-          names.push(...answered(Names, clusters, object));
-        return names;
+        const pages = paginateListClusters({ client, pageSize: PAGE }, {}, { abortSignal });
+        return listed(pages, ({ clusters }) => clusters, Names, object);
       });
     },
     async describeCluster(scope, name, signal) {
@@ -86,7 +84,7 @@ export function createEksReader(options: EksReaderOptions): EksReader {
       const { cluster } = await callAws({ object, remedies: CLUSTER_REMEDIES }, signal, (abortSignal) =>
         client.send(new DescribeClusterCommand({ name }), { abortSignal }),
       );
-      return clusterOf(answered(Cluster, cluster, object), name, object);
+      return clusterOf(parsed(Cluster, cluster, object), name, object);
     },
   };
 }
@@ -110,6 +108,6 @@ function clusterOf(cluster: Cluster, asked: string, object: string): EksCluster 
     tags,
     vpcId,
     endpointAccess: endpointPublicAccess ? (isOpen ? 'public' : 'allow-list') : 'private',
-    ...answered(Networks, networks, object),
+    ...parsed(Networks, networks, object),
   };
 }
