@@ -68,13 +68,9 @@ const NO_INSTANCE = /^(?:fargate-|mi-)/;
 
 /** One client for each scope, kept with its connections. */
 export function createInstanceReader({ credentials, config = {} }: InstanceReaderOptions): ListInstances {
-  const scoped = createScopedClients(CALLS_PER_SECOND, ({ region, ...scope }) => {
-    return new EC2Client({
-      ...config,
-      maxAttempts: MAX_ATTEMPTS,
-      region,
-      credentials: credentials({ region, ...scope }),
-    });
+  const shared = { ...config, maxAttempts: MAX_ATTEMPTS };
+  const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
+    return new EC2Client({ ...shared, region: scope.region, credentials: credentials(scope) });
   });
   return async function* listInstances(scope, query, signal) {
     const object = describeCall('ec2:DescribeInstances', scope);

@@ -1,6 +1,5 @@
 import {
   DescribeCertificateAuthorityCommand,
-  DescribeClusterCommand,
   DescribeNodegroupCommand,
   paginateListCertificateAuthorities,
   paginateListNodegroups,
@@ -12,7 +11,8 @@ import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
 import { type Call, callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import { CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, listed, PAGE, parsed } from './eks-clients.ts';
+import { createEksClients, type EksReaderOptions, listed, parsed } from './eks-clients.ts';
+import { describeCluster } from './eks-clusters.ts';
 import { AwsError } from './errors.ts';
 
 /** A certificate authority of a cluster. Times are milliseconds since the epoch. */
@@ -39,7 +39,7 @@ export interface EksNodegroup {
 /** Asks EKS about one cluster. */
 export interface EksAuditReader {
   /** Waits before the first call: many clusters of one account are audited at once. */
-  turn(signal: AbortSignal): Promise<void>;
+  readonly turn: (signal: AbortSignal) => Promise<void>;
   /** PEM of `certificateAuthority.data`, now. @throws AwsError */
   certificateAuthority(signal: AbortSignal): Promise<string>;
   /** @throws AwsError */
@@ -52,21 +52,16 @@ const Moment = z.pipe(
   z.date('is not a time').check(z.refine((at) => at.getTime() >= 0 && at.getTime() <= LAST_INSTANT, 'is not a time')),
   z.transform((at) => at.getTime()),
 );
-const Moments = z.optional(z.record(z.string(), z.optional(Moment)));
-const CertificateAuthority = EksAccess.shape.certificateAuthority;
-
-const DescribedCluster = z.object({
-  name: z.string(),
-  certificateAuthority: z.optional(z.object({ data: z.optional(CertificateAuthority) })),
-});
 const DescribedAuthority = z.object({
   id: z.string(),
   createdAt: Moment,
   signingStatus: z.enum(['NOT_USED', 'ACTIVATING', 'IN_USE']),
   distributionStatus: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']),
-  validity: Moments,
-  scheduledEvents: Moments,
-  data: z.optional(CertificateAuthority),
+  validity: z.optional(z.object({ notBefore: z.optional(Moment), notAfter: z.optional(Moment) })),
+  scheduledEvents: z.optional(
+    z.object({ firstAutoActivation: z.optional(Moment), finalAutoActivation: z.optional(Moment) }),
+  ),
+  data: z.optional(z.pipe(EksAccess.shape.certificateAuthority, z.transform(pemOf))),
 });
 const DescribedNodegroup = z.object({ nodegroupName: z.string(), createdAt: Moment });
 /** The format of ids is undocumented: any printable text that is valid in a path. A cluster has at most two. */
@@ -92,48 +87,31 @@ export function createEksAuditReader(
     return {
       turn,
       async certificateAuthority(signal) {
-        const object = objectOf('eks:DescribeCluster');
-        const answer = await callAws({ object, remedies: CLUSTER_REMEDIES }, signal, (abortSignal) =>
-          client.send(new DescribeClusterCommand({ name: clusterName }), { abortSignal }),
-        );
-        const { name, certificateAuthority } = parsed(DescribedCluster, answer.cluster, object);
-        if (name !== clusterName) throw invalid(object, 'the answer is not about this cluster');
-        if (certificateAuthority?.data !== undefined) return pemOf(certificateAuthority.data);
+        const { certificateAuthority } = await describeCluster(client, scope, clusterName, signal);
+        if (certificateAuthority !== undefined) return pemOf(certificateAuthority);
         const remedy = 'The next audit tries again, once EKS has created the cluster.';
-        throw invalid(object, 'the cluster has no CA yet', remedy);
+        throw invalid(objectOf('eks:DescribeCluster'), 'the cluster has no CA yet', remedy);
       },
 
       async authorities(signal) {
         const object = objectOf('eks:ListCertificateAuthorities');
-        const summaries = await callAws(
-          { object, remedies: LIST_AUTHORITIES_REMEDIES },
-          signal,
-          async (abortSignal) => {
-            const pages = paginateListCertificateAuthorities(
-              { client, pageSize: PAGE },
-              { clusterName },
-              { abortSignal },
-            );
-            return listed(pages, ({ certificateAuthorities }) => certificateAuthorities, AuthoritySummaries, object);
-          },
-        );
+        const call = { object, remedies: LIST_AUTHORITIES_REMEDIES };
+        const summaries = await callAws(call, signal, async (abortSignal) => {
+          const pages = paginateListCertificateAuthorities({ client }, { clusterName }, { abortSignal });
+          return listed(pages, ({ certificateAuthorities }) => certificateAuthorities, AuthoritySummaries, object);
+        });
         const one = objectOf('eks:DescribeCertificateAuthority');
         return each(summaries, async ({ id: certificateAuthorityId }) => {
           const command = new DescribeCertificateAuthorityCommand({ clusterName, certificateAuthorityId });
           const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
-          const { validity, scheduledEvents, data, ...authority } = parsed(
-            DescribedAuthority,
-            answer.certificateAuthority,
-            one,
-          );
+          const described = parsed(DescribedAuthority, answer.certificateAuthority, one);
+          const { validity, scheduledEvents, data: certificate, ...authority } = described;
           if (authority.id !== certificateAuthorityId) throw invalid(one, 'the answer is about another CA');
           return {
             ...authority,
-            notBefore: validity?.['notBefore'],
-            notAfter: validity?.['notAfter'],
-            firstAutoActivation: scheduledEvents?.['firstAutoActivation'],
-            finalAutoActivation: scheduledEvents?.['finalAutoActivation'],
-            certificate: data === undefined ? undefined : pemOf(data),
+            ...validity,
+            ...scheduledEvents,
+            certificate,
           };
         });
       },
@@ -141,7 +119,7 @@ export function createEksAuditReader(
       async nodegroups(signal) {
         const object = objectOf('eks:ListNodegroups');
         const names = await callAws({ object }, signal, async (abortSignal) => {
-          const pages = paginateListNodegroups({ client, pageSize: PAGE }, { clusterName }, { abortSignal });
+          const pages = paginateListNodegroups({ client }, { clusterName }, { abortSignal });
           return listed(pages, ({ nodegroups }) => nodegroups, NodegroupNames, object);
         });
         const one = objectOf('eks:DescribeNodegroup');

@@ -12,22 +12,22 @@ export interface EksReaderOptions {
   readonly config?: EKSClientConfig;
 }
 
-/** The largest page of every list (EKS API reference). */
-export const PAGE = 100;
-/** Pages of one list. */
+/** Pages of one list, by default of 100 items (EKS API reference). */
 const MAX_PAGES = 100;
 /** Calls a second to one account and Region, for all clusters together: 100 clusters in ten seconds. */
 const CALLS_PER_SECOND = 10;
 /** Of one call, which throttled tries end after about 15 s; its deadline may be earlier. */
 const MAX_ATTEMPTS = 6;
-export const CLUSTER_REMEDIES = { 'not-found': 'It was deleted or renamed; the next discovery forgets it.' };
 
-export function createEksClients({ credentials, config = {} }: EksReaderOptions) {
+export function createEksClients({
+  credentials,
+  config,
+}: EksReaderOptions): (scope: AwsScope) => ScopedClient<EKSClient> {
+  const shared = { ...config, maxAttempts: MAX_ATTEMPTS };
   return createScopedClients(
     CALLS_PER_SECOND,
-    (scope) =>
-      new EKSClient({ ...config, maxAttempts: MAX_ATTEMPTS, region: scope.region, credentials: credentials(scope) }),
-  ) satisfies (scope: AwsScope) => ScopedClient<EKSClient>;
+    (scope) => new EKSClient({ ...shared, region: scope.region, credentials: credentials(scope) }),
+  );
 }
 
 /** What is used of an answer. @throws AwsError `invalid`; an invalid answer is not used in part */

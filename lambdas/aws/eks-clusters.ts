@@ -1,4 +1,4 @@
-import { DescribeClusterCommand, paginateListClusters } from '@aws-sdk/client-eks';
+import { DescribeClusterCommand, type EKSClient, paginateListClusters } from '@aws-sdk/client-eks';
 import * as z from 'zod/mini';
 import { type Contract, list, matching, record, text } from '../contracts/contract.ts';
 import { type AwsScope, EksAccess, VpcId } from '../contracts/target.ts';
@@ -7,7 +7,7 @@ import { MAX_CIDRS } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { callAws, describeCall } from './call.ts';
 import { invalid } from './classify.ts';
-import { CLUSTER_REMEDIES, createEksClients, type EksReaderOptions, listed, PAGE, parsed } from './eks-clients.ts';
+import { createEksClients, type EksReaderOptions, listed, parsed } from './eks-clients.ts';
 
 const Names = list(ClusterName, 10_000);
 
@@ -73,20 +73,31 @@ export function createEksReader(options: EksReaderOptions): EksReader {
       const { client, turn } = clients(scope);
       await turn(signal);
       yield await callAws({ object }, signal, async (abortSignal) => {
-        const pages = paginateListClusters({ client, pageSize: PAGE }, {}, { abortSignal });
+        const pages = paginateListClusters({ client }, {}, { abortSignal });
         return listed(pages, ({ clusters }) => clusters, Names, object);
       });
     },
     async describeCluster(scope, name, signal) {
-      const object = describeCall(`eks:DescribeCluster ${printable(name)}`, scope);
       const { client, turn } = clients(scope);
       await turn(signal);
-      const { cluster } = await callAws({ object, remedies: CLUSTER_REMEDIES }, signal, (abortSignal) =>
-        client.send(new DescribeClusterCommand({ name }), { abortSignal }),
-      );
-      return clusterOf(parsed(Cluster, cluster, object), name, object);
+      return describeCluster(client, scope, name, signal);
     },
   };
+}
+
+/** @throws AwsError */
+export async function describeCluster(
+  client: EKSClient,
+  scope: AwsScope,
+  name: string,
+  signal: AbortSignal,
+): Promise<EksCluster> {
+  const object = describeCall(`eks:DescribeCluster ${printable(name)}`, scope);
+  const remedies = { 'not-found': 'It was deleted or renamed; the next discovery forgets it.' };
+  const { cluster } = await callAws({ object, remedies }, signal, (abortSignal) =>
+    client.send(new DescribeClusterCommand({ name }), { abortSignal }),
+  );
+  return clusterOf(parsed(Cluster, cluster, object), name, object);
 }
 
 /** @throws AwsError `invalid` */

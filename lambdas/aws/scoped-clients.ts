@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { MiddlewareStack } from '@smithy/types';
+import type { DeserializeMiddleware, MiddlewareStack } from '@smithy/types';
 import type { AwsScope } from '../contracts/target.ts';
 
 /** Calls one API in one account and Region. */
 export interface ScopedClient<C> {
   readonly client: C;
   /** Waits until the calls of everybody before leave room for another, or for the signal. */
-  turn(signal: AbortSignal): Promise<void>;
+  readonly turn: (signal: AbortSignal) => Promise<void>;
 }
 
 /**
  * One client for each scope, created at first use and kept with its connections.
  *
- * Calls begin evenly, as AWS's token bucket fills. A retry, or a call without a turn, delays the turns that follow. The
- * SDK's adaptive mode is not used: it limits nothing before the first throttled call, and then holds back every caller
- * for the same time. Of 100 audits at once at 10 calls a second, 82 failed with it, none with turns.
+ * Calls begin evenly, as AWS's token bucket fills; retries, and calls without a turn, delay the turns that follow. The
+ * SDK's adaptive mode limits nothing before a first throttled call, and then all callers at once: of 100 audits at ten
+ * calls a second, 82 timed out with it, and none with turns.
  *
  * @param callsPerSecond to one scope
  */
@@ -31,7 +31,11 @@ export function createScopedClients<I extends object, O extends object, C>(
     const client = make(scope);
     const pace = createPace(callsPerSecond);
     // In this step once for each try.
-    client.middlewareStack.add((next) => async (args) => (pace.sent(), next(args)), { step: 'deserialize' });
+    const counted: DeserializeMiddleware<I, O> = (next) => async (args) => {
+      pace.sent();
+      return next(args);
+    };
+    client.middlewareStack.add(counted, { step: 'deserialize' });
     const made = { client, turn: pace.turn };
     clients.set(key, made);
     return made;

@@ -41,7 +41,7 @@ describe('listClusters', () => {
     const names = Array.from({ length: 230 }, (_, index) => `c-${index}`);
     await using run = await reader(({ query }) => {
       const from = Number(query.get('nextToken') ?? 0);
-      const to = from + Number(query.get('maxResults'));
+      const to = from + 100;
       return json({ clusters: names.slice(from, to), ...(to < names.length && { nextToken: `${to}` }) });
     });
     const pages = await collect(run.read.listClusters(SCOPE, never));
