@@ -5,7 +5,7 @@ import {
   paginateListNodegroups,
 } from '@aws-sdk/client-eks';
 import * as z from 'zod/mini';
-import { list, matching } from '../contracts/contract.ts';
+import { type Contract, list, matching } from '../contracts/contract.ts';
 import { type AwsScope, EksAccess } from '../contracts/target.ts';
 import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
@@ -14,21 +14,6 @@ import { invalid } from './classify.ts';
 import { createEksClients, type EksReaderOptions, listed, parsed } from './eks-clients.ts';
 import { describeCluster } from './eks-clusters.ts';
 import { AwsError } from './errors.ts';
-
-/** A certificate authority of a cluster. Times are milliseconds since the epoch. */
-export interface EksAuthority {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly notBefore?: number;
-  readonly notAfter?: number;
-  readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
-  readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
-  readonly firstAutoActivation?: number;
-  /** When EKS activates it finally, after a person reverted an activation. */
-  readonly finalAutoActivation?: number;
-  /** PEM. */
-  readonly certificate?: string;
-}
 
 export interface EksNodegroup {
   readonly name: string;
@@ -52,17 +37,33 @@ const Moment = z.pipe(
   z.date('is not a time').check(z.refine((at) => at.getTime() >= 0 && at.getTime() <= LAST_INSTANT, 'is not a time')),
   z.transform((at) => at.getTime()),
 );
-const DescribedAuthority = z.object({
+const Authority = z.object({
   id: z.string(),
   createdAt: Moment,
   signingStatus: z.enum(['NOT_USED', 'ACTIVATING', 'IN_USE']),
   distributionStatus: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']),
-  validity: z.optional(z.object({ notBefore: z.optional(Moment), notAfter: z.optional(Moment) })),
-  scheduledEvents: z.optional(
-    z.object({ firstAutoActivation: z.optional(Moment), finalAutoActivation: z.optional(Moment) }),
-  ),
+});
+const Validity = z.object({ notBefore: z.optional(Moment), notAfter: z.optional(Moment) });
+const ScheduledEvents = z.object({
+  firstAutoActivation: z.optional(Moment),
+  /** When EKS activates it finally, after a person reverted an activation. */
+  finalAutoActivation: z.optional(Moment),
+});
+const DescribedAuthority = z.extend(Authority, {
+  validity: z.optional(Validity),
+  scheduledEvents: z.optional(ScheduledEvents),
   data: z.optional(z.pipe(EksAccess.shape.certificateAuthority, z.transform(pemOf))),
 });
+
+/** A certificate authority of a cluster. Times are milliseconds since the epoch. */
+export interface EksAuthority
+  extends Contract<typeof Authority>,
+    Contract<typeof Validity>,
+    Contract<typeof ScheduledEvents> {
+  /** PEM. */
+  readonly certificate?: string;
+}
+
 const DescribedNodegroup = z.object({ nodegroupName: z.string(), createdAt: Moment });
 /** The format of ids is undocumented: any printable text that is valid in a path. A cluster has at most two. */
 const AuthoritySummaries = list(z.object({ id: matching(/^[\x21-\x7e]{1,256}$/, 'the id of a CA') }), 20);

@@ -17,7 +17,7 @@ const Cluster = z.object({
   status: matching(/^[A-Z_]{1,40}$/, 'a status'),
   endpoint: z.optional(EksAccess.shape.endpoint),
   certificateAuthority: z.optional(z.object({ data: z.optional(EksAccess.shape.certificateAuthority) })),
-  tags: z._default(record(text(128), text(256), 50), {}),
+  tags: z.optional(record(text(128), text(256), 50)),
   resourcesVpcConfig: z.optional(
     z.object({
       vpcId: z.optional(VpcId),
@@ -37,11 +37,12 @@ const Cluster = z.object({
 type Cluster = Contract<typeof Cluster>;
 const Networks = z.object({ serviceCidrs: Cidrs, remoteNodeNetworks: Cidrs });
 
-export interface EksCluster extends Pick<Cluster, 'name' | 'tags' | 'endpoint'>, Contract<typeof Networks> {
+export interface EksCluster extends Pick<Cluster, 'name' | 'endpoint'>, Contract<typeof Networks> {
   /** `ACTIVE`, `CREATING`, `UPDATING`, `DELETING`, `FAILED`, `PENDING` or something newer. */
   readonly status: string;
   /** PEM certificates, base64-encoded as in the answer of EKS; like the endpoint, absent during creation. */
   readonly certificateAuthority?: string;
+  readonly tags: NonNullable<Cluster['tags']>;
   readonly vpcId?: string;
   readonly endpointAccess: EndpointAccess;
 }
@@ -102,7 +103,7 @@ export async function describeCluster(
 
 /** @throws AwsError `invalid` */
 function clusterOf(cluster: Cluster, asked: string, object: string): EksCluster {
-  const { name, status, endpoint, certificateAuthority, tags, resourcesVpcConfig = {} } = cluster;
+  const { name, status, endpoint, certificateAuthority, tags = {}, resourcesVpcConfig = {} } = cluster;
   if (name !== asked) throw invalid(object, 'the answer is about another cluster');
   const { vpcId, endpointPublicAccess = false, publicAccessCidrs = [] } = resourcesVpcConfig;
   const { serviceIpv4Cidr, serviceIpv6Cidr } = cluster.kubernetesNetworkConfig ?? {};

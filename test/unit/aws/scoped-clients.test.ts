@@ -19,11 +19,11 @@ vi.mock('node:timers/promises', () => ({
 /** How many seconds of the test's clock it takes. */
 async function seconds(work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now();
-  let endedAt: number | undefined;
-  const done = work().then(() => (endedAt = performance.now()));
-  while (endedAt === undefined) await vi.advanceTimersByTimeAsync(10);
+  const state = { endedAt: -1 };
+  const done = work().then(() => (state.endedAt = performance.now()));
+  while (state.endedAt < 0) await vi.advanceTimersByTimeAsync(10);
   await done;
-  return (endedAt - startedAt) / 1000;
+  return (state.endedAt - startedAt) / 1000;
 }
 
 describe('turns', () => {
