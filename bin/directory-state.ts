@@ -27,8 +27,6 @@ const EXPIRING = ['orders', 'outcomes'];
 const UNWRITTEN = 'unwritten';
 
 export interface DirectoryState extends State {
-  /** Bytes that are no JSON, such as a page. */
-  putBytes(key: string, bytes: Uint8Array): void;
   /** Keeps the lock, and removes what a bucket would expire. Each tick calls it. */
   touch(now: number): void;
   /** Gives the lock up. */
@@ -72,9 +70,6 @@ export function createDirectoryState(directory: string, now: number): DirectoryS
         .map((path) => relative(directory, path))
         .filter((key) => key.startsWith(prefix) && key > after)
         .toSorted();
-    },
-    putBytes(key, bytes) {
-      attempt(pathOf(key), () => write(directory, pathOf(key), bytes));
     },
     touch(at) {
       const path = pathOf(LOCK);

@@ -1,7 +1,6 @@
 import { Logger } from '@aws-lambda-powertools/logger';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { everywhere } from '../../lambdas/approval/policy.ts';
-import { createStateSnapshots } from '../../lambdas/audit/state-snapshots.ts';
 import type { EksReader } from '../../lambdas/aws/eks-clusters.ts';
 import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
 import { createIdleTargets } from '../../lambdas/cluster/connect/idle-targets.ts';
@@ -97,7 +96,7 @@ export function createHome(options: HomeOptions): Home {
     recovery: fleet.recovery,
     recoverNodes: (target, some, given) => recoverNodes(target, some, { ...given, dryRun: !options.writes }),
     state: async () => state,
-    snapshots: async () => createStateSnapshots(state),
+    snapshots: async () => state,
     journal: options.journal,
     openContext: ofContexts?.openContext,
     principalArn: 'principalArn' in clusters ? clusters.principalArn : undefined,

@@ -59,11 +59,14 @@ export function awaitingYes({ clusters }: FleetHealth, policies: readonly Approv
 export function minuteLines(health: FleetHealth, program: string, also: ReadonlyMap<string, readonly string[]>): Lines {
   const { at, clusters, counts, problems } = health;
   const present = clusters.length - counts.gone;
+  const notRead = clusters.filter(({ state, readable }) => state !== 'gone' && !readable).length;
+  const inPart = unreadIn(health).length - notRead;
   const story = joined([
     counted(present, 'cluster'),
     counts.critical > 0 && `${counts.critical} critical`,
     counts.warning + counts.noted > 0 && counted(counts.warning + counts.noted, 'warning'),
-    unreadIn(health).length > 0 && `${unreadIn(health).length} not read`,
+    notRead > 0 && `${notRead} not read`,
+    inPart > 0 && `${inPart} read in part`,
   ]);
   return [
     hang('', `${strong(at.slice(11, 16))} UTC · ${story}`),

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import packageJson from '../../package.json' with { type: 'json' };
 import type { Thresholds } from '../audit/rules/thresholds.ts';
-import type { Snapshots } from '../audit/snapshots.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
@@ -33,7 +32,8 @@ export interface HomeOptions
   /** @default with writes */
   readonly recoverNodes?: typeof recoverNodes | undefined;
   readonly state: () => Promise<State>;
-  readonly snapshots: () => Promise<Snapshots>;
+  /** Of the snapshots. */
+  readonly snapshots: () => Promise<State>;
   /** @default decisions are not recorded */
   readonly journal?: Journal | undefined;
 }
@@ -47,19 +47,17 @@ const random = (): string => randomBytes(8).toString('hex');
  */
 export function createDeployedMinute({ buckets, ...options }: DeployedOptions): SweepCluster {
   const s3 = once(async () => new (await import('@aws-sdk/client-s3')).S3Client());
+  const stateIn = async (bucket: string) => {
+    const [client, { createS3State }] = await Promise.all([s3(), import('../aws/s3-state.ts')]);
+    return createS3State({ client, bucket });
+  };
   return createHomeMinute({
     ...options,
     addresses: 'cluster',
     clock: Date.now,
     sessionName: 'certmarshal-sweep',
-    state: async () => {
-      const [client, { createS3State }] = await Promise.all([s3(), import('../aws/s3-state.ts')]);
-      return createS3State({ client, bucket: buckets.state });
-    },
-    snapshots: async () => {
-      const [client, { createS3Snapshots }] = await Promise.all([s3(), import('../audit/s3-snapshots.ts')]);
-      return createS3Snapshots({ client, bucket: buckets.snapshots });
-    },
+    state: async () => stateIn(buckets.state),
+    snapshots: async () => stateIn(buckets.snapshots),
     journal: {
       append: lazy(async () => {
         const [client, { createS3Journal }] = await Promise.all([s3(), import('../journal/s3-journal.ts')]);
@@ -105,12 +103,13 @@ export function createHomeMinute({
       recoverNodes: recoverNodes ?? lazy(async () => (await import('../recovery/recover-nodes.ts')).recoverNodes),
     },
     audit: lazy(async () => {
-      const [eks, stored, { createAuditStage }] = await Promise.all([
+      const [eks, stored, { createSnapshots }, { createAuditStage }] = await Promise.all([
         eksAudit(),
         snapshots(),
+        import('../audit/snapshots.ts'),
         import('./stages/audit.ts'),
       ]);
-      return createAuditStage({ snapshots: stored, thresholds, policies, eksAudit: eks, clock });
+      return createAuditStage({ snapshots: createSnapshots(stored), thresholds, policies, eksAudit: eks, clock });
     }),
     ...(rollouts && { rollout: lazyRollout(rollouts, state, options) }),
     ...(journal && { journal: { program, journal } }),

@@ -36,6 +36,8 @@ import { workloadClusters } from './workload-clusters.ts';
 
 /** The first tick of each writes the report page. Milliseconds. */
 const PAGE_MS = 5 * MINUTE_MS;
+/** Outcomes of older ticks are not folded: the state of each cluster is in newer ones. Milliseconds. */
+const LONGEST_GAP_MS = 10 * MINUTE_MS;
 /** In the log; the index has more. */
 const LOGGED = 20;
 /**
@@ -120,7 +122,7 @@ export function createReport(options: ReportOptions): Report {
     const previous = parseRegistry(storedRegistry?.value, clock());
     const registry = previous && fitRegistry(previous, targetsOf);
     const before = parseFleetIndex(storedIndex?.value, clock());
-    const outcomes = await outcomesSince(tick - MINUTE_MS, registry, all);
+    const outcomes = await outcomesSince(sinceOf(tick, before?.reported), registry, all);
     const now = clock();
     const lanesOfTick = await lanesOf(shards ?? [], results, all);
     const halved = halveFailed(before?.apart ?? {}, lanesOfTick, tick);
@@ -134,7 +136,7 @@ export function createReport(options: ReportOptions): Report {
     const reported = before?.reported ?? 0;
     const index: FleetIndex = {
       ...folded,
-      reported: Math.max(reported, tick),
+      reported: registry === undefined ? before?.reported : Math.max(reported, tick),
       apart: halved.apart,
       problems: findingsOf(firstOf(problems), folded.writtenAt, before?.problems),
     };
@@ -319,6 +321,11 @@ export function createReport(options: ReportOptions): Report {
         remedy: 'Nothing after a deploy of another version. Otherwise find out who else writes to the state.',
       });
   }
+}
+
+/** The last tick, whose sweeps may have ended after its report; more where reports are missing. */
+function sinceOf(tick: number, reported = tick): number {
+  return Math.max(tick - LONGEST_GAP_MS, Math.min(tick - MINUTE_MS, reported));
 }
 
 const WRITERS = 'Only sweep writes it: find out who else does, or deploy all functions together.';

@@ -3,7 +3,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms';
 import { Bucket } from 'aws-cdk-lib/aws-s3';
 import { Duration, Validations } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
-import { SNAPSHOT_PREFIX } from '../../lambdas/audit/s3-snapshots.ts';
+import { SNAPSHOT_PREFIX } from '../../lambdas/audit/snapshots.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 import { onlyBy } from './only-by.ts';

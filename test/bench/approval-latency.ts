@@ -4,10 +4,10 @@ import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { type HubCluster, type HubEksCluster, startEksCluster, startKubeconfigCluster } from '../fleet/hub/clusters.ts';
+import { type Hub, startHub } from '../fleet/hub/hub.ts';
 import { HUB } from '../fleet/hub/places.ts';
 import type { StoredCsr } from '../fleet/kube-object.ts';
 import { fleet as fleetOf } from '../unit/config/parsing.ts';
-import { type LatencyHub, startLatencyHub } from './latency-hub.ts';
 
 export interface LatencyRun {
   readonly clusters: number;
@@ -31,6 +31,8 @@ export async function measureLatency({
   requests,
   overSeconds,
 }: LatencyRun): Promise<readonly number[]> {
+  // What the functions say would be between the figures.
+  Object.assign(process.env, { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' });
   const clock = fastClock(Date.now(), 1);
   await using aws = await startSimulatedAws({ clock });
   const clusters = await Promise.all(
@@ -40,12 +42,12 @@ export async function measureLatency({
         : startKubeconfigCluster({ aws, clock }, `anywhere-${index}`),
     ),
   );
-  const hub = startLatencyHub(aws, fleetWith(clusters));
+  await using hub = startHub({ aws, clock, fleet: fleetWith(clusters), home: 'bucket', audits: false });
   const ticking = new AbortController();
   try {
     // The first one finds the clusters, the second one shows which API servers are behind them.
-    await hub.tick();
-    await hub.tick();
+    await hub.minute();
+    await hub.minute();
     const ticks = tick(hub, ticking.signal);
     const latencies = await Promise.all(
       Array.from({ length: requests }, async (_, index) => {
@@ -64,10 +66,10 @@ export async function measureLatency({
   }
 }
 
-async function tick(hub: LatencyHub, signal: AbortSignal): Promise<void> {
+async function tick(hub: Hub, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const next = delay(TICK_MS, undefined, { signal }).catch(() => undefined);
-    await hub.tick();
+    await hub.minute();
     await next;
   }
 }

@@ -8,7 +8,7 @@ import { assessExpiry, assessInSteps } from '../../lambdas/audit/assess.ts';
 import { audit } from '../../lambdas/audit/audit.ts';
 import { certificatesAt } from '../../lambdas/audit/certificates-at.ts';
 import { DEFAULT_THRESHOLDS } from '../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import { decodeSnapshot, encodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import { machines } from '../../lambdas/audit/sources/machines.ts';
 import { nodes as nodesSource } from '../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../lambdas/audit/sources/signing-requests.ts';

@@ -8,6 +8,7 @@ import type { Io } from '../../bin/io.ts';
 import { approve } from '../../lambdas/approval/approve.ts';
 import type { SweepTarget } from '../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { WEBHOOK_WAIT_MS } from '../../lambdas/fleet/deadlines.ts';
 import { createWebhookHandler } from '../../lambdas/functions/handle-webhook.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
 import type { Admin } from '../control-plane/admin.ts';
@@ -16,12 +17,12 @@ import { kubeconfigYaml } from '../control-plane/kubeconfig.ts';
 import type { ControlPlane } from '../control-plane/start.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
+import { type Hub, startHub } from '../fleet/hub/hub.ts';
 import { HUB } from '../fleet/hub/places.ts';
 import { type FunctionUrl, startFunctionUrl } from '../support/function-url.ts';
 import { localClient } from '../support/local-client.ts';
 import { fleet as fleetOf } from '../unit/config/parsing.ts';
 import { nodeName, requestOf } from './fixtures.ts';
-import { type LatencyHub, startLatencyHub } from './latency-hub.ts';
 import { startMachinesCluster } from './machines-cluster.ts';
 import { type Figure, figure } from './statistics.ts';
 
@@ -50,6 +51,8 @@ export async function benchLatency(
   [count = `${KUBELETS}`]: readonly string[],
 ): Promise<Figure[]> {
   const kubelets = Number(count);
+  // What the functions say would be between the figures.
+  Object.assign(process.env, { POWERTOOLS_LOG_LEVEL: 'SILENT', POWERTOOLS_METRICS_DISABLED: 'true' });
   await using cluster = await startMachinesCluster(kubelets, say);
   const { controlPlane, admin } = cluster;
   const requests = Array.from({ length: kubelets }, (_, index) => requestOf(index).toString());
@@ -86,14 +89,15 @@ async function byHub(
   storm: () => Promise<readonly number[]>,
   say: (text: string) => void,
 ): Promise<{ readonly called: readonly number[]; readonly ticked: readonly number[] }> {
-  await using aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
+  const clock = fastClock(Date.now(), 1);
+  await using aws = await startSimulatedAws({ clock });
   const { server, caPem } = controlPlane;
   const kubeconfig = kubeconfigYaml(server, caPem, 'certmarshal', { token: controlPlane.tokenFor('certmarshal') });
   const secret = aws.secretsManager.putSecret(HUB, 'certmarshal/bench', kubeconfig);
   const fleet = fleetOf(
     `version: 1\nclusters:\n  - { name: ${CLUSTER}, provider: eks-anywhere, kubeconfigSecret: '${secret}', namespace: default }\n`,
   );
-  const hub = startLatencyHub(aws, fleet);
+  await using hub = startHub({ aws, clock, fleet, home: 'bucket', audits: false });
   let sweeps = 0;
   const { concurrency } = HUB_SIZES.webhook;
   await using url = await startFunctionUrl({
@@ -103,7 +107,7 @@ async function byHub(
         // Lambda answers before the function runs.
         async (cluster) => {
           sweeps += 1;
-          void hub.sweep(cluster);
+          void delay(WEBHOOK_WAIT_MS).then(async () => hub.webhook(cluster));
         },
       ],
       log: (error) => say(String(error)),
@@ -113,8 +117,8 @@ async function byHub(
   });
   say('the hub finds the cluster');
   // The first one registers it, the second one shows which API server is behind it.
-  await hub.tick();
-  await hub.tick();
+  await hub.minute();
+  await hub.minute();
   const ticks = tick(hub);
   try {
     const webhook = await webhookOf(url);
@@ -151,14 +155,14 @@ async function webhookOf({ url, caPem }: FunctionUrl): Promise<Webhook> {
 }
 
 /** Ticks every minute, whoever asks. `next` resolves when the next one has ended. */
-function tick(hub: LatencyHub): { next(): Promise<void>; end(): Promise<void> } {
+function tick(hub: Hub): { next(): Promise<void>; end(): Promise<void> } {
   const ending = new AbortController();
   let ticked = Promise.withResolvers<void>();
   const running = (async () => {
     for (;;) {
       await delay(TICK_MS, undefined, { signal: ending.signal }).catch(() => undefined);
       if (ending.signal.aborted) return;
-      await hub.tick();
+      await hub.minute();
       ticked.resolve();
       ticked = Promise.withResolvers<void>();
     }

@@ -292,32 +292,6 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.context().close();
   });
 
-  it.each([
-    ['audits', 6, 'Swept– not swept'],
-    ['sweep', 4, 'Audited! not audited'],
-  ] as const)(
-    'shows of a page of %s only the columns that it knows, and what was not done',
-    async (basis, columns, words) => {
-      const { registered, indexed } = wellCluster(3);
-      const known = { ...indexed, audit: basis === 'sweep' ? undefined : indexed.audit };
-      const health = healthOf([
-        {
-          registered: { ...registered, foundAt: AT },
-          indexed: { ...known, sweptAt: AT, readableAt: AT, completeAt: AT, triedAt: AT },
-        },
-      ]);
-      const { page, incidents } = await openAt(await files.write(renderPage(health, { version: '0.1.0', basis })));
-      await page.locator('tbody th button').first().click();
-      expect(await page.locator('#table > thead th:visible').count()).toBe(columns);
-      expect(await page.locator('tr.detail > td').getAttribute('colspan')).toBe(String(columns));
-      expect(await page.locator('tr.detail').textContent()).toContain(words);
-      expect(await page.locator('tr.detail').textContent()).not.toContain('Found by');
-      expect(await page.evaluate<number>('document.documentElement.scrollWidth')).toBeLessThanOrEqual(1280);
-      expect(incidents).toEqual([]);
-      await page.context().close();
-    },
-  );
-
   it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
     const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));
     const words = "36 proven, 1 another node's name, 2 not proven, 2 no longer proven, 1 unknown";

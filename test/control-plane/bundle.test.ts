@@ -1,14 +1,13 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { rbacManifests } from '../../bin/commands/rbac.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { encodeOrders } from '../../lambdas/contracts/order.ts';
-import type { SweepOutcome } from '../../lambdas/contracts/outcome.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { journalLines } from '../support/journal-lines.ts';
+import { createShards, type Shards } from '../support/shards.ts';
 import { type JsonService, refusal, type ServiceAnswer, startJsonService } from '../unit/aws/json-service.ts';
 import { type LoadedBundle, loadBundle, SWEEP_ENVIRONMENT } from '../unit/functions/invoke-bundle.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
@@ -31,35 +30,15 @@ clusters:
 ${CLUSTERS.map((name) => `  - { name: ${name}, provider: eks-anywhere, kubeconfigSecret: '${arnOf(name)}' }`).join('\n')}
 `;
 
-const digestOf = (body: unknown) => ({ MD5OfMessageBody: createHash('md5').update(String(body)).digest('hex') });
-
 const HUB = { account: '123456789012', region: 'eu-west-1' } as const;
-
-let messages = 0;
-function recordOf(group: string, body: string) {
-  messages += 1;
-  return { messageId: `${group}-${messages}`, body, eventSource: 'aws:sqs', attributes: { MessageGroupId: group } };
-}
-const messageFor = (name: string) =>
-  recordOf(
-    name,
-    encodeOrders([
-      {
-        id: name,
-        facts: {},
-        tick: Date.now(),
-        deadlineMs: 45_000,
-      },
-    ]),
-  );
 
 describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   let controlPlane: ControlPlane;
   let admin: Admin;
   let synthesized: Synthesized;
   let secretsManager: JsonService;
-  let sqs: JsonService;
   let aws: SimulatedAws;
+  let shards: Shards;
   let bundle: LoadedBundle;
   const secrets = new Map<string, ServiceAnswer>();
 
@@ -83,14 +62,12 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     secretsManager = await startJsonService(
       ({ input }) => secrets.get(String(input['SecretId'])) ?? refusal('ResourceNotFoundException'),
     );
-    sqs = await startJsonService(({ input }) => ({ body: { MessageId: '1', ...digestOf(input['MessageBody']) } }));
     aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
     aws.s3.createBucket(HUB, 'journal');
+    shards = createShards(aws, HUB);
     bundle = await loadBundle(await reachingLoopback(synthesized.bundles.sweep), {
       ...awsEnvironment(aws, HUB),
       AWS_ENDPOINT_URL_SECRETS_MANAGER: secretsManager.url,
-      AWS_ENDPOINT_URL_SQS: sqs.url,
-      OUTCOMES_QUEUE_URL: `${sqs.url}/123456789012/outcomes`,
       ...SWEEP_ENVIRONMENT,
     });
   });
@@ -98,7 +75,6 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   afterAll(async () => {
     await bundle?.[Symbol.asyncDispose]();
     await secretsManager?.[Symbol.asyncDispose]();
-    await sqs?.[Symbol.asyncDispose]();
     await aws?.[Symbol.asyncDispose]();
     await synthesized?.[Symbol.asyncDispose]();
     admin?.close();
@@ -122,14 +98,16 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     return `csr-${nodeName}`;
   }
 
-  async function invoke(...records: object[]) {
+  async function sweep(...orders: readonly object[]) {
     const before = bundle.output().length;
     const reads = secretsManager.calls.length;
-    const answer = await bundle.invoke({ Records: records });
+    const event = await shards.order(...orders);
+    expect(await bundle.invoke(event)).toEqual({ result: { shard: event.item.shard } });
     const output = bundle.output().slice(before);
     const emf = emfRecords(output);
     expect(emf).toHaveLength(1);
-    return { answer, output, emf: emf[0], reads: secretsManager.calls.length - reads };
+    const outcomes = (await shards.outcomes(event)).toSorted((a, b) => a.id.localeCompare(b.id));
+    return { output, outcomes, emf: emf[0], reads: secretsManager.calls.length - reads };
   }
 
   it('approves what the Machines prove, and the signer issues it', async () => {
@@ -140,7 +118,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     // RBAC takes effect a moment after it was written.
     await expect
       .poll(async () => {
-        const { emf } = await invoke(messageFor('berlin'));
+        const { emf } = await sweep({ id: 'berlin' });
         return emf?.metrics['SweepsCompleted'];
       })
       .toEqual([1]);
@@ -156,7 +134,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   });
 
   it('keeps its connection, and reads the secret no second time', async () => {
-    const { reads, emf } = await invoke(messageFor('berlin'));
+    const { reads, emf } = await sweep({ id: 'berlin' });
     expect(reads).toBe(0);
     expect(emf).toMatchObject({
       namespace: 'certmarshal',
@@ -169,21 +147,14 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
 
   it('sweeps a cluster whatever the other orders are', async () => {
     const csr = await nodeAsks('worker-3', '10.0.0.13', true);
-    const { answer, output, emf } = await invoke(
-      recordOf('poison', '{"version":1,"target":'),
-      messageFor('unreachable'),
-      messageFor('stranger'),
-      messageFor('broken'),
-      messageFor('missing'),
-      messageFor('berlin'),
-    );
-    expect(answer).toEqual({});
+    const others = ['unreachable', 'stranger', 'broken', 'missing'].map((id) => ({ id }));
+    const { output, emf } = await sweep({ id: 1 }, ...others, { id: 'berlin' });
     await signedCertificate(admin, csr);
     const sum = (metric: string) => emf?.metrics[metric]?.reduce((total, value) => total + value, 0);
     expect(sum('CsrApproved')).toBe(1);
     expect(sum('SweepsCompleted')).toBe(1);
     expect(sum('SweepsIncomplete')).toBe(4);
-    expect(sum('MessagesUnreadable')).toBe(1);
+    expect(sum('OrdersRefused')).toBe(1);
     expect(emf?.metrics['SweepDuration']).toHaveLength(5);
 
     const incomplete = output
@@ -200,20 +171,11 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
   });
 
   it('tells the outcome of every cluster that an order names', async () => {
-    const before = sqs.calls.length;
-    await invoke(
-      recordOf('poison', '{"version":3,"orders":[{"target":{"id":"poison"}}]}'),
-      messageFor('unreachable'),
-      messageFor('berlin'),
-    );
-    const outcomes = sqs.calls
-      .slice(before)
-      .flatMap(({ input }): SweepOutcome[] => JSON.parse(String(input['MessageBody'])).outcomes)
-      .toSorted((a, b) => a.id.localeCompare(b.id));
+    const { outcomes } = await sweep({ id: 'poison', tick: 'soon' }, { id: 'unreachable' }, { id: 'berlin' });
     expect(outcomes).toMatchObject([
-      { kind: 'sweep', id: 'berlin', readable: true, complete: true, problems: [] },
-      { kind: 'sweep', id: 'poison', readable: false, problemCount: 1 },
-      { kind: 'sweep', id: 'unreachable', readable: false, problems: [{ kind: 'unreachable' }] },
+      { id: 'berlin', readable: true, complete: true, problems: [] },
+      { id: 'poison', readable: false, problemCount: 1 },
+      { id: 'unreachable', readable: false, problems: [{ kind: 'unreachable' }] },
     ]);
   });
 
@@ -227,9 +189,12 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
     expect(new Set(lines)).toEqual(new Set([...written, 'csr-worker-2 leave none']));
   });
 
-  it('acknowledges its message also when AWS kept it from a cluster, and tells of that', async () => {
-    const { answer, output } = await invoke(messageFor('unavailable'), messageFor('berlin'));
-    expect(answer).toEqual({});
+  it('answers also when AWS kept it from a cluster, and tells of that', async () => {
+    const { output, outcomes } = await sweep({ id: 'unavailable' }, { id: 'berlin' });
+    expect(outcomes).toMatchObject([
+      { id: 'berlin', complete: true },
+      { id: 'unavailable', untried: true },
+    ]);
     expect(output).toContain('"message":"sweep failed"');
   });
 

@@ -1,16 +1,14 @@
 import { Template } from 'aws-cdk-lib/assertions';
-import type { SQSEvent } from 'aws-lambda';
 import { expect, it } from 'vitest';
-import type { JsonObjects } from '../../lambdas/aws/json-objects.ts';
 import { DEFAULT_MONITORING } from '../../lambdas/config/fleet.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import type { CsrCounts, SweepOutcome, VerdictLine } from '../../lambdas/contracts/outcome.ts';
-import { encodeReportStart } from '../../lambdas/contracts/report-start.ts';
-import { encodeOutcome, encodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
+import { outcomesObject } from '../../lambdas/fleet/outcomes.ts';
+import { createReport } from '../../lambdas/fleet/report.ts';
+import { outcomesKey, STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
-import { MAX_WAIT_MS } from '../../lambdas/functions/outcome-sender.ts';
-import { createReportTick } from '../../lambdas/functions/report-tick.ts';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
+import type { State } from '../../lambdas/state.ts';
 import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { runs } from '../runs.ts';
 import {
@@ -18,7 +16,6 @@ import {
   auditSummary,
   DAY,
   DUBLIN,
-  dispatched,
   expiryFinding,
   MINUTE,
   NOW,
@@ -26,9 +23,9 @@ import {
   registered,
   registry,
   swept,
+  TROUBLE,
   verdictLine,
 } from '../unit/fleet/values.ts';
-import { memoryQueue } from '../unit/functions/memory-queue.ts';
 import { fleetOf, stacksOf } from '../unit/lib/stacks.ts';
 import { alarmsOf } from './alarms/alarm-definitions.ts';
 import { samplesOf } from './alarms/emf.ts';
@@ -45,15 +42,13 @@ const SECOND = 1_000;
 const DAY_MINUTES = 24 * 60;
 /** How often something happens in a minute. */
 const ODDS = {
-  outcomeLost: 0.01,
-  outcomeAgain: 0.01,
-  outcomeLate: 0.005,
-  startAgain: 0.005,
+  outcomesLost: 0.01,
+  outcomesLate: 0.005,
+  reportAgain: 0.005,
   reportKilled: 0.005,
   tickLost: 0.002,
   request: 0.005,
 };
-const NEVER = Object.fromEntries(Object.keys(ODDS).map((what) => [what, 0])) as typeof ODDS;
 
 interface Request {
   readonly minute: number;
@@ -113,7 +108,9 @@ function fleetWith(
 }
 
 function countedOf(asked: readonly Request[], to: number, from: number | undefined): CsrCounts {
-  const due = asked.map(({ minute }) => NOW + (minute + 15) * MINUTE).filter((at) => at >= (from ?? to) && at < to);
+  const due = asked
+    .map(({ minute }) => NOW + (minute + 15) * MINUTE)
+    .filter((time) => time >= (from ?? to) && time < to);
   return { from, to, issued: due.length, late: 0, notProvable: 0 };
 }
 
@@ -146,51 +143,52 @@ function auditAt(now: number, isEnding: boolean): NonNullable<SweepOutcome['audi
 }
 
 /** Nobody changes what is in it, so nothing is copied: there are a hundred thousand writes. */
-function bucketOf(initial: Readonly<Record<string, unknown>>): JsonObjects {
-  const objects = new Map(Object.entries(initial).map(([key, value]) => [key, { value, etag: key }]));
+function stateOf(registryNow: () => object): State {
+  const objects = new Map<string, { readonly value: unknown; readonly etag: string }>();
   return {
-    read: async (key) => objects.get(key),
-    async write(key, value) {
+    get: async (key) => (key === STATE_KEYS.registry ? { value: registryNow(), etag: key } : objects.get(key)),
+    async put(key, value) {
       objects.set(key, { value, etag: key });
       return key;
+    },
+    async list(prefix, after) {
+      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix));
+      for (const key of keys.filter((one) => one <= after)) objects.delete(key);
+      return keys.filter((key) => key > after).toSorted();
     },
   };
 }
 
-interface Days {
-  readonly days: number;
-  readonly odds: typeof ODDS;
-  /** How far a tick, and the report after it, are from their time, to both sides. Milliseconds. */
-  readonly jitter: { readonly tick: number; readonly report: number };
-  readonly trouble?: Trouble;
-}
-
-/** Days of a hub: the clock goes from one thing that happens to the next, and alarms are judged after each minute. */
-async function live({ days, odds, jitter, trouble = {} }: Days) {
+/** Days of a hub: alarms are judged after each minute. */
+async function live(days: number, trouble: Trouble = {}) {
   const random = seededRandom(7);
-  const chance = (what: keyof typeof ODDS): boolean => random() < odds[what];
-  const around = (ms: number): number => (random() * 2 - 1) * ms;
+  const chance = (what: keyof typeof ODDS): boolean => random() < ODDS[what];
   const outcomesOf = fleetWith(trouble, random);
   const store = createMetricStore();
   const alarms = alarmsOf(Template.fromStack(stacksOf(fleetOf()).hub).toJSON());
   const simulator = createSimulator(alarms, store);
-  const state = bucketOf({
-    'registry.json.gz': registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) }))),
+  let [now, current] = [NOW, 0];
+  const fleet = registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) })));
+  const state = stateOf(() => {
+    // Once a day EKS throttles the discovery for some minutes.
+    const problem = current % DAY_MINUTES < 4 ? TROUBLE : undefined;
+    return { ...fleet, sources: { 'fleet.yaml': { triedAt: at(), readAt: at(), problem } } };
   });
-  let now = NOW;
   const monitoring = { ...DEFAULT_MONITORING, auditEveryMinutes: 15 };
-  const common = {
-    state,
-    monitoring,
-    clock: () => now,
-    random: () => 0,
-    wait: async () => undefined,
-    logger: createLogger('report'),
-  };
+  const common = { state, monitoring, clock: () => now, logger: createLogger('report') };
   common.logger.setLogLevel('ERROR');
   const metrics = createMetrics('report');
-  const queue = memoryQueue(() => now);
-  const reportTick = createReportTick({ ...common, outcomes: queue, metrics });
+  const report = createReport({
+    ...common,
+    metrics,
+    fleet: { clusters: [], managementClusters: [] },
+    targetsOf: (id) => CLUSTERS.filter((target) => target.id === id),
+    lanes: ['default'],
+    sources: ['fleet.yaml'],
+    askedSources: [],
+    async *discover() {},
+    publish: async () => undefined,
+  });
   const told: string[] = [];
   const notify = createNotifyHandler({
     ...common,
@@ -201,67 +199,34 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
     place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
     putEvents: async () => ({ unsent: [] }),
     link: undefined,
+    random: () => 0,
+    wait: async () => undefined,
   });
   const never = new AbortController().signal;
   const endListening = listen((text) => {
     for (const sample of samplesOf(text)) store.add(sample);
   });
-  const publish = (service: string, values: Readonly<Record<string, number>>): void => {
-    for (const [name, value] of Object.entries(values))
-      store.add({ namespace: 'certmarshal', name, dimensions: { service }, at: now, value });
-  };
+  const publish = (name: string): void =>
+    store.add({ namespace: 'certmarshal', name, dimensions: { service: 'plan' }, at: now, value: IDS.length });
 
-  const agenda: { readonly at: number; readonly act: () => Promise<void> | void }[] = [];
-  const later = (time: number, act: () => Promise<void> | void): void => void agenda.push({ at: time, act });
-  /** By cluster: ends of the sweeps whose outcomes are on their way. */
-  const under = new Map<string, { readonly startedAt: string; readonly endedAt: number }[]>();
-  const latencies: number[] = [];
+  let late: (() => Promise<unknown>)[] = [];
   let reports = 0;
-
-  const report = async (tick: number): Promise<void> => {
-    if (chance('reportKilled')) {
-      await queue.receive();
-      later(now + HUB_SIZES.starts.visibilitySeconds * SECOND, async () => report(tick));
-      return;
-    }
-    const body = encodeReportStart({ tick });
-    await reportTick({ Records: [{ messageId: 'start', body }] } as SQSEvent, never);
+  const tickOf = async (minute: number): Promise<void> => {
+    const tick = NOW + minute * MINUTE;
+    publish('Dispatched');
+    publish('Registered');
+    const index = (await state.get(STATE_KEYS.index, never))?.value as FleetIndex | undefined;
+    const outcomes = outcomesOf(minute, now, index);
+    const write = async () => state.put(outcomesKey('default', tick, 0), outcomesObject(outcomes), undefined, never);
+    // What is late is there just after the report of its own tick.
+    if (chance('outcomesLate')) late.push(write);
+    else if (!chance('outcomesLost')) await write();
+    now += Math.max(...outcomes.map(({ durationMs }) => durationMs));
+    if (chance('reportKilled')) return;
+    for (let times = chance('reportAgain') ? 2 : 1; times > 0; times -= 1)
+      await report({ tick, shards: [], outcomes: [] }, { discovery: never, all: never });
     if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
     reports += 1;
-    const index = (await state.read('fleet-index.json.gz', never))?.value as FleetIndex;
-    for (const { id, sweptAt } of Object.values(index.clusters)) {
-      const [left = [], known = []] = [false, true].map((isKnown) =>
-        (under.get(id) ?? []).filter(({ startedAt }) => startedAt <= sweptAt === isKnown),
-      );
-      under.set(id, left);
-      latencies.push(...known.map(({ endedAt }) => now - endedAt));
-    }
-  };
-
-  const send = (outcome: SweepOutcome): void => {
-    const body = encodeOutcomes([encodeOutcome(outcome)]);
-    const { id, startedAt, durationMs } = outcome;
-    const endedAt = Date.parse(startedAt) + durationMs;
-    if (chance('outcomeLost')) return;
-    const isLate = chance('outcomeLate');
-    // Those of a batch wait for each other.
-    later(endedAt + random() * MAX_WAIT_MS + (isLate ? MINUTE : 0), () => queue.send(body));
-    if (!isLate) under.set(id, [...(under.get(id) ?? []), { startedAt, endedAt }]);
-    if (chance('outcomeAgain')) later(endedAt + MINUTE, () => queue.send(body));
-  };
-
-  const tickOf = (minute: number) => async (): Promise<void> => {
-    const tick = NOW + minute * MINUTE;
-    publish('dispatch', { Dispatched: IDS.length, Registered: IDS.length });
-    // Once a day EKS throttles the discovery for some minutes.
-    if (minute % DAY_MINUTES < 4) publish('dispatch', { DiscoveryProblems: 1 });
-    const outcome = dispatched({ startedAt: new Date(now).toISOString(), registered: IDS.length });
-    later(now + SECOND, () => queue.send(encodeOutcomes([encodeOutcome(outcome)])));
-    const stored = await state.read('fleet-index.json.gz', never);
-    outcomesOf(minute, now, stored?.value as FleetIndex | undefined).forEach(send);
-    const startedAt = now + HUB_SIZES.report.delaySeconds * SECOND;
-    later(startedAt + around(jitter.report), async () => report(tick));
-    if (chance('startAgain')) later(startedAt + around(jitter.report), async () => report(tick));
   };
 
   const transitions: Transition[] = [];
@@ -269,17 +234,14 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
   const warmUp = 40;
   try {
     for (let minute = 0; minute < days * DAY_MINUTES; minute += 1) {
-      const end = NOW + (minute + 1) * MINUTE;
-      // Scheduler lets a tick fall out now and then; the next one comes.
-      if (!chance('tickLost')) later(end - MINUTE + jitter.tick + around(jitter.tick), tickOf(minute));
-      for (;;) {
-        const next = agenda.reduce((first, one, n) => (one.at < (agenda[first]?.at ?? end) ? n : first), -1);
-        const [due] = next === -1 ? [] : agenda.splice(next, 1);
-        if (due === undefined) break;
-        now = due.at;
-        await due.act();
-      }
-      now = end;
+      current = minute;
+      // Scheduler is late, and lets a tick fall out now and then; the next one comes.
+      now = NOW + minute * MINUTE + random() * 10 * SECOND;
+      const [held] = [late];
+      late = [];
+      if (!chance('tickLost')) await tickOf(minute);
+      for (const write of held) await write();
+      now = NOW + (minute + 1) * MINUTE;
       if (minute < warmUp) continue;
       transitions.push(...simulator.evaluate(now));
       if (now % (HUB_SIZES.notify.looksEverySeconds * SECOND) === 0) await notify({ look: true }, never);
@@ -288,13 +250,11 @@ async function live({ days, odds, jitter, trouble = {} }: Days) {
   } finally {
     endListening();
   }
-  return { transitions, told, store, reports, latencies: latencies.toSorted((a, b) => a - b) };
+  return { transitions, told, store, reports };
 }
 
-const JITTER = { tick: 20 * SECOND, report: 20 * SECOND };
-
 it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
-  const { transitions, told, store, reports } = await live({ days: DAYS, odds: ODDS, jitter: JITTER });
+  const { transitions, told, store, reports } = await live(DAYS);
   expect(transitions.filter(({ to }) => to === 'ALARM')).toEqual([]);
   expect(told).toHaveLength(DAYS);
   for (const line of told) expect(line).toMatch(/^warning \[digest\] Fleet: 3 of 3 clusters healthy; /);
@@ -305,7 +265,7 @@ it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
 
 it('fires and clears each alarm once in a day with an hour without an answer and a certificate that nearly ends', async () => {
   const trouble: Trouble = { romeAway: [180, 240], certificateEnds: [600, 720] };
-  const { transitions } = await live({ days: 1, odds: ODDS, jitter: JITTER, trouble });
+  const { transitions } = await live(1, trouble);
   const changes = transitions
     .filter(({ contributor, from, to }) => contributor === undefined && [from, to].includes('ALARM'))
     .map(({ alarm, to }) => `${alarm.replace('certmarshal-', '')} ${to}`);
@@ -320,18 +280,3 @@ it('fires and clears each alarm once in a day with an hour without an answer and
     'critical OK',
   ]);
 });
-
-it.each([
-  ['on time', { tick: 0, report: 0 }],
-  ['17 seconds early or late', { tick: 0, report: 17 * SECOND }],
-  ['20 seconds early or late, after ticks that are too', JITTER],
-])(
-  'knows of half of the sweeps within a minute, and of all before the next report, when reports come %s',
-  async (_, jitter) => {
-    const { latencies } = await live({ days: 0.25, odds: NEVER, jitter });
-    const longest = MINUTE + 2 * (jitter.tick + jitter.report) + MAX_WAIT_MS;
-    expect(latencies.length).toBeGreaterThan(0.25 * DAY_MINUTES * 2.9);
-    expect(latencies[Math.floor(latencies.length / 2)]).toBeLessThanOrEqual(MINUTE);
-    expect(latencies.at(-1)).toBeLessThanOrEqual(longest);
-  },
-);

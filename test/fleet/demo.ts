@@ -137,11 +137,11 @@ function adviseNext(): void {
   say(
     hang(
       '  yours   ',
-      'audit shows what expires when, sweep what it would approve. Neither writes. They use the current context of your kubeconfig:',
+      'audit shows what expires when, and which requests wait, in every cluster of your kubeconfig. It writes nothing to them:',
     ),
   );
   // Never wrapped: it is to be pasted.
-  say(['', '  npx certmarshal audit', '  npx certmarshal sweep']);
+  say(['', '  npx certmarshal audit --all-contexts']);
   say(['', 'No cluster at hand? These stay open until Ctrl-C with: npm run demo -- --keep']);
 }
 
@@ -171,13 +171,14 @@ async function keepOpen(): Promise<void> {
       '',
       `  berlin  three new nodes and worker-${THIEF} wait for an approval`,
       '          npx certmarshal audit --no-handshakes',
-      '          npx certmarshal sweep',
-      '          npx certmarshal sweep --yes',
+      '          npx certmarshal run --no-handshakes',
+      '          npx certmarshal run --no-handshakes --yes',
       '  oslo    the certificate of its API server has expired',
       '          npx certmarshal audit --no-handshakes --context oslo',
       '  madrid  its control plane certificates expire in 9 days',
       '          npx certmarshal rollout plan --context madrid',
       '  all     npx certmarshal audit --all-contexts --no-handshakes',
+      '          npx certmarshal run --all-contexts --no-handshakes --every 1m',
       '',
       'The machines are not real: no command reaches them by TLS. kubectl does not work either.',
     ]);

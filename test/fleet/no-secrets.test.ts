@@ -12,7 +12,7 @@ import { createServingCertificate } from './serving-certificate.ts';
 const RUNS: readonly (readonly [name: string, kind: string, spoil: (world: HeardWorld) => void | Promise<void>])[] = [
   ['a client certificate means nothing to the API server', 'forbidden', useClientCertificate],
   [
-    'Secrets Manager fails, and orders go back to the queue',
+    'Secrets Manager fails',
     'secret',
     ({ aws, hub }) => {
       aws.fail('secretsmanager:GetSecretValue', new AwsFault(400, 'InternalServiceError', 'it failed'), 4);

@@ -4,7 +4,7 @@ import { swept } from '../unit/fleet/values.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { startSimulatedAws } from './aws/simulated-aws.ts';
 import { steppedClock } from './clock.ts';
-import { type AroundCall, findingsOf, type Hub, startHub } from './hub/hub.ts';
+import { type AroundCall, aroundEach, findingsOf, type Hub, startHub } from './hub/hub.ts';
 import { fleetOf, MINUTE, START } from './hub/world.ts';
 
 const SECRET = 'arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/berlin-Ab12Cd';
@@ -53,11 +53,7 @@ async function startShards({ clusters, kills = () => false, takes = () => undefi
     around: () => sweepOne,
     // Sweeps take the time of the clock, and the disk none.
     duringSweep: async (work) => work,
-    aroundState: ({ get, put, list }) => ({
-      get: async (...call) => clock.during(get(...call)),
-      put: async (...call) => clock.during(put(...call)),
-      list: async (...call) => clock.during(list(...call)),
-    }),
+    aroundState: (state) => aroundEach(state, async (call) => clock.during(call())),
   });
   let finished = 0;
   const running: Promise<unknown>[] = [];

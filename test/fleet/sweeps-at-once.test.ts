@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
-import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import { snapshotKey } from '../../lambdas/audit/snapshots.ts';
 import { PATIENCE_MS } from '../patience.ts';
 import { runs } from '../runs.ts';
+import { decodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import { captureStdout } from '../unit/telemetry/capture-stdout.ts';
 import { steppedClock } from './clock.ts';
 import { approvedIn, type HubCluster } from './hub/clusters.ts';

@@ -3,11 +3,12 @@ import { EC2Client } from '@aws-sdk/client-ec2';
 import { EKSClient } from '@aws-sdk/client-eks';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import type { AwsCredentialIdentity } from '@smithy/types';
 import { readSubscriptions, type Subscriptions } from '../../bin/doctor/subscriptions-check.ts';
 import { type AwsCalls, awsCalls } from './aws-call.ts';
 import { type MiniStack, REGION } from './ministack.ts';
 
-/** An emulated account, as its root user sees it. */
+/** An emulated account, as its root user sees it, or a function. */
 export interface Account {
   /** Twelve digits; in the emulator they are the access key of the root user. */
   readonly id: string;
@@ -23,8 +24,11 @@ export interface Account {
   close(): void;
 }
 
-export function openAccount({ endpoint, caPem, caFile }: MiniStack, id: string): Account {
-  const credentials = { accessKeyId: id, secretAccessKey: 'test' };
+export function openAccount(
+  { endpoint, caPem, caFile }: MiniStack,
+  id: string,
+  credentials: AwsCredentialIdentity = { accessKeyId: id, secretAccessKey: 'test' },
+): Account {
   const config = {
     endpoint,
     region: REGION,
@@ -47,7 +51,7 @@ export function openAccount({ endpoint, caPem, caFile }: MiniStack, id: string):
       AWS_ENDPOINT_URL: endpoint,
       AWS_CA_BUNDLE: caFile,
       NODE_EXTRA_CA_CERTS: caFile,
-      AWS_ACCESS_KEY_ID: id,
+      AWS_ACCESS_KEY_ID: credentials.accessKeyId,
       AWS_SECRET_ACCESS_KEY: credentials.secretAccessKey,
       AWS_REGION: REGION,
       AWS_EC2_METADATA_DISABLED: 'true',
@@ -55,5 +59,17 @@ export function openAccount({ endpoint, caPem, caFile }: MiniStack, id: string):
     close() {
       for (const client of [ec2, eks, s3, secrets]) client.destroy();
     },
+  };
+}
+
+/** @returns the credentials of a new session */
+export async function assumeRole({ calls }: Pick<Account, 'calls'>, role: string): Promise<AwsCredentialIdentity> {
+  const parameters = { RoleArn: role, RoleSessionName: 'test' };
+  const xml = await calls.query('sts', '2011-06-15', 'AssumeRole', parameters);
+  const text = (element: string) => new RegExp(`<${element}>([^<]+)<`).exec(xml)?.[1] ?? '';
+  return {
+    accessKeyId: text('AccessKeyId'),
+    secretAccessKey: text('SecretAccessKey'),
+    sessionToken: text('SessionToken'),
   };
 }

@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { SignatureV4 } from '@smithy/signature-v4';
+import type { AwsCredentialIdentity } from '@smithy/types';
 import { type MiniStack, REGION } from './ministack.ts';
 
 /** Calls of services for which the project has no client; only the rehearsal needs them. */
@@ -26,7 +27,7 @@ export interface AwsCalls {
 /** @throws Error with status and body when the answer is not 2xx. */
 export function awsCalls(
   { endpoint, caPem }: Pick<MiniStack, 'endpoint' | 'caPem'>,
-  credentials: { readonly accessKeyId: string; readonly secretAccessKey: string },
+  credentials: AwsCredentialIdentity,
 ): AwsCalls {
   const send = async (
     service: string,

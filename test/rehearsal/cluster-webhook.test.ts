@@ -3,7 +3,7 @@ import type { AwsCredentialIdentity } from '@smithy/types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { createTokenSigner } from '../../lambdas/aws/eks-token.ts';
-import { type Account, openAccount } from './account.ts';
+import { type Account, assumeRole, openAccount } from './account.ts';
 import { type ClusterWebhook, presignedUrl, startClusterWebhook } from './cluster-webhook.ts';
 import { ACCOUNT, installMiniStack, type MiniStack, REGION, startMiniStack } from './ministack.ts';
 import { createEksCluster } from './real-cluster.ts';
@@ -49,18 +49,7 @@ describe.skipIf(missing)('a token before an STS that verifies signatures', () =>
     await ministack.stop();
   });
 
-  async function session(role: string): Promise<AwsCredentialIdentity> {
-    const xml = await account.calls.query('sts', '2011-06-15', 'AssumeRole', {
-      RoleArn: role,
-      RoleSessionName: 'test',
-    });
-    const text = (element: string) => new RegExp(`<${element}>([^<]+)<`).exec(xml)?.[1] ?? '';
-    return {
-      accessKeyId: text('AccessKeyId'),
-      secretAccessKey: text('SecretAccessKey'),
-      sessionToken: text('SessionToken'),
-    };
-  }
+  const session = async (role: string) => assumeRole(account, role);
 
   const tokenOf = (identity: AwsCredentialIdentity, cluster = CLUSTER, now = Date.now()) =>
     createTokenSigner({ credentials: async () => identity, now: () => now })(cluster, REGION);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GetObjectCommand, paginateListObjectsV2, type S3Client } from '@aws-sdk/client-s3';
-import { snapshotKey } from '../../lambdas/audit/s3-snapshots.ts';
-import { decodeSnapshot } from '../../lambdas/audit/snapshot-file.ts';
+import { snapshotKey } from '../../lambdas/audit/snapshots.ts';
+import { decodeSnapshot } from '../unit/audit/stored-snapshot.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import { STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
 import type { DecisionEntry } from '../../lambdas/journal/journal.ts';
@@ -102,7 +102,8 @@ export async function expectJournal(
 }
 
 /** All clusters but one are well, and what is wrong with that is one finding with its remedy. */
-export function expectIndex({ clusters }: FleetIndex): void {
+export function expectIndex({ clusters, problems }: FleetIndex): void {
+  assert.deepEqual(problems, [], 'problems of the fleet');
   const byName = new Map(Object.values(clusters).map((cluster) => [cluster.name, cluster]));
   for (const name of [REAL.hub, REAL.spoke, ...SIMULATED]) assert.equal(byName.get(name)?.complete, true, name);
   const closed = byName.get(CLOSED);

@@ -39,8 +39,8 @@ const LISTINGS: readonly Listing[] = [
     list: (calls) => rest(calls, 'lambda', '/2015-03-31/functions/', 'Functions', 'FunctionName'),
   },
   {
-    type: 'AWS::Lambda::EventSourceMapping',
-    list: (calls) => rest(calls, 'lambda', '/2015-03-31/event-source-mappings/', 'EventSourceMappings', 'UUID'),
+    type: 'AWS::StepFunctions::StateMachine',
+    list: (calls) => json(calls, 'states', 'AWSStepFunctions.ListStateMachines', 'stateMachines', 'stateMachineArn'),
   },
   { type: 'AWS::Scheduler::Schedule', list: (calls) => rest(calls, 'scheduler', '/schedules', 'Schedules', 'Name') },
   { type: 'AWS::S3::Bucket', list: async (calls) => namesIn(await calls.get('s3', '/'), 'Name') },

@@ -49,7 +49,7 @@ export interface MiniStackOptions {
  * - `USE_SSL`: without TLS the `aws:SecureTransport` statements of the app's own policies refuse everything.
  *
  * What it does otherwise than AWS, beside what `transform` takes out: private DNS names always end in `.ec2.internal`; the input of a schedule
- * keeps `<aws.scheduler.scheduled-time>` as it is; metrics in logs (EMF) stay logs; endpoint and CA of an EKS cluster are those of
+ * keeps `<aws.scheduler.scheduled-time>` as it is; a schedule starts its target, and a state machine its functions, without their roles; CloudFormation ignores lifecycle rules of buckets; metrics in logs (EMF) stay logs; endpoint and CA of an EKS cluster are those of
  * `startEksEndpoints`. With TLS it takes port 443 of 127.0.0.1 too, where it is free and allowed.
  *
  * @throws ToolError when it cannot be installed; StartError when it does not start.

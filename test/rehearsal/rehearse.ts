@@ -5,6 +5,7 @@ import { join, resolve } from 'node:path';
 import type { Registry } from '../../lambdas/contracts/registry.ts';
 import { resolveBinaries } from '../control-plane/binaries.ts';
 import { letReachLoopback } from '../unit/functions/reach-loopback.ts';
+import { expectAccess } from './access.ts';
 import { type Account, openAccount } from './account.ts';
 import { stacksOf, transformAssembly } from './assembly.ts';
 import { cdkOk } from './cdk.ts';
@@ -28,7 +29,7 @@ import { remakeHub } from './remade-hub.ts';
 import type { Summary } from './summary.ts';
 import { expectTold } from './told.ts';
 import { takeAway } from './uninstall.ts';
-import { type Progress, readState, startMinutes, watchIndex } from './watch.ts';
+import { expectExecutions, type Progress, readState, startMinutes, waitForRegistry, watchIndex } from './watch.ts';
 import { expectWebhook } from './webhook.ts';
 
 const PROJECT = resolve(import.meta.dirname, '../..');
@@ -112,14 +113,14 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   assert.deepEqual(await hub.subscriptions(), subscriptions, 'who is subscribed');
   for (const line of leftOut) progress(`left out of the template: ${line}`);
 
-  progress('waiting for the scheduler, dispatch and report');
+  progress('waiting for the schedule, and for the first registry');
   const output = (name: string): string => hubStack.outputs[name] ?? assert.fail(`the hub has no output ${name}`);
   const bucket = output('FleetBucketName');
   const state = { s3: hub.s3, bucket };
-  await watchIndex(state, progress, async (current) => current.dispatch !== undefined);
-  progress(`starting dispatch for the next ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
+  await waitForRegistry(state, progress);
+  progress(`starting the state machine for ${AUDIT_EVERY_MINUTES} minutes, in which every audit has its turn`);
   const nextMinute = startMinutes(hubStack, CLUSTERS);
-  const { index, ticks } = await watchIndex(state, progress, async (current) => {
+  const { index } = await watchIndex(state, progress, async (current) => {
     await nextMinute(current);
     const requests = await Promise.all(clusters.honest.map(({ cluster, name }) => cluster.request(name)));
     return (
@@ -146,6 +147,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   progress('webhook of a cluster, with wrong tokens and the right one');
   await expectWebhook({
     hub,
+    bucket,
     ministack,
     url: output('WebhookUrl'),
     keyArn: output('WebhookKeyArn'),
@@ -160,6 +162,10 @@ export async function rehearse(progress: Progress): Promise<Summary> {
   });
   progress(told);
 
+  progress('who writes what, and starts what');
+  await expectAccess({ ministack, hub, stack: hubStack, bucket });
+
+  const ticks = await expectExecutions(hubStack);
   const logs = await logsOf(hub.calls);
   assert.match([...logs.values()].join('\n'), /csr-dublin-1/, 'the logs tell of the approvals');
   expectNoSecrets(new Map([...logs, ['the log of the emulator', await readFile(ministack.logFile, 'utf8')]]), clusters);

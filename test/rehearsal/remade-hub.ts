@@ -1,9 +1,13 @@
 import assert from 'node:assert/strict';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { AwsCalls } from './aws-call.ts';
 import { REAL } from './clusters.ts';
 import { type DeployableApp, type DeployedStack, deployStack, destroyStack } from './deployment.ts';
 import { ACCOUNT, REGION, SPOKE_ACCOUNT } from './ministack.ts';
-import { type Progress, startMinutes, watchIndex } from './watch.ts';
+import { type Progress, startMinutes, waitForRegistry, watchIndex } from './watch.ts';
+
+/** The API server remembers so long that it refused a token (real-cluster.ts). */
+const REFUSED_MS = 10_000;
 
 /**
  * Destroys the hub and deploys it again. The role of the spoke lets it in at once, which shows in a cluster that only the spoke could tell of. That cluster refuses it: its access entry is older than
@@ -26,6 +30,7 @@ export async function remakeHub(
   const state = { s3: hub.account.s3, bucket: again.outputs['FleetBucketName'] ?? '' };
   const cork = `${SPOKE_ACCOUNT}/${REGION}/${REAL.spoke}`;
   const dublin = `${ACCOUNT}/${REGION}/${REAL.hub}`;
+  await waitForRegistry(state, progress);
   const nextMinute = startMinutes(again, clusters);
   progress('the access entry of the spoke is older than the role of the new hub');
   await watchIndex(state, progress, async (index) => {
@@ -37,6 +42,7 @@ export async function remakeHub(
   progress(`cdk destroy ${spoke.name}, and deploy it again`);
   await destroyStack(app, spoke);
   const spokeAgain = await deployStack(app, spoke);
+  await sleep(REFUSED_MS);
   await watchIndex(state, progress, async (index) => {
     await nextMinute(index);
     return index.clusters[cork]?.complete === true;

@@ -1,14 +1,12 @@
-import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { encodeOrders } from '../../lambdas/contracts/order.ts';
-import { decodeOutcomes } from '../../lambdas/fleet/outcome-message.ts';
 import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
 import { addMachine, type DemoCluster, startDemoCluster } from '../fleet/demo-cluster.ts';
 import { kubeconfigOf } from '../fleet/kubeconfig.ts';
 import { askFor } from '../fleet/kubelet.ts';
-import { type JsonService, startJsonService } from '../unit/aws/json-service.ts';
+import { createShards } from '../support/shards.ts';
+import { type JsonService, refusal, startJsonService } from '../unit/aws/json-service.ts';
 import { SWEEP_ENVIRONMENT } from '../unit/functions/invoke-bundle.ts';
 import { reachingLoopback } from '../unit/functions/reach-loopback.ts';
 import { type Synthesized, synthesize } from '../unit/lib/synthesize.ts';
@@ -41,7 +39,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
     cluster = await startDemoCluster({ name: 'berlin', provider: 'eks-anywhere', clock: fastClock(Date.now(), 1) });
     s3 = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
     s3.s3.createBucket(HUB, 'journal');
-    aws = await startJsonService(({ operation, input }) =>
+    aws = await startJsonService(({ operation }) =>
       operation === 'secretsmanager.GetSecretValue'
         ? {
             body: {
@@ -50,7 +48,7 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
               SecretString: kubeconfigOf(cluster.server, 'certmarshal'),
             },
           }
-        : { body: { MessageId: 'm', MD5OfMessageBody: md5(String(input['MessageBody'])) } },
+        : refusal('ResourceNotFoundException'),
     );
   });
 
@@ -75,40 +73,17 @@ describe.skipIf(missing)('the sweep bundle in the runtime client of AWS', () => 
       ...awsEnvironment(s3, HUB),
       AWS_ENDPOINT_URL: aws.url,
       AWS_ENDPOINT_URL_S3: s3.url,
-      OUTCOMES_QUEUE_URL: `${aws.url}/123456789012/outcomes`,
       ...SWEEP_ENVIRONMENT,
     };
-    const figures = await runInRuntime(entry, await reachingLoopback(synthesized.bundles.sweep), environment, [
-      orderEvent(1),
-      orderEvent(2),
-    ]);
-    expect(figures.answers).toEqual([null, null]);
-    const outcomes = aws.calls.filter(({ operation }) => operation === 'AmazonSQS.SendMessage');
-    const [first, second] = outcomes.map(({ input }) => decodeOutcomes(String(input['MessageBody'])));
-    const told = { kind: 'sweep', complete: true };
-    expect(first).toMatchObject([{ value: { ...told, counts: { approved: REQUESTS } } }]);
-    expect(second).toMatchObject([{ value: { ...told, counts: { approved: 0 } } }]);
+    const shards = createShards(s3, HUB);
+    const events = [await shards.order({ id: 'berlin' }), await shards.order({ id: 'berlin' })] as const;
+    const figures = await runInRuntime(entry, await reachingLoopback(synthesized.bundles.sweep), environment, events);
+    expect(figures.answers).toEqual([{ shard: 0 }, { shard: 1 }]);
+    for (const [n, approved] of [REQUESTS, 0].entries())
+      expect(await shards.outcomes(events[n] ?? events[0])).toMatchObject([{ complete: true, counts: { approved } }]);
     const keys = s3.s3.keys('journal').filter((key) => key.startsWith('journal/'));
     const decisions = keys.flatMap((key) => (s3.s3.read('journal', key)?.toString('utf8') ?? '').trim().split('\n'));
     expect(decisions).toHaveLength(REQUESTS);
     expect(figures.peakMiB).toBeLessThan(MAX_MIB);
   });
 });
-
-function orderEvent(tick: number) {
-  const body = encodeOrders([
-    {
-      tick: Date.now() + tick,
-      deadlineMs: 30_000,
-      id: 'berlin',
-      facts: {},
-    },
-  ]);
-  return {
-    Records: [{ messageId: `m-${tick}`, body, eventSource: 'aws:sqs', attributes: { MessageGroupId: 'berlin' } }],
-  };
-}
-
-function md5(text: string): string {
-  return createHash('md5').update(text).digest('hex');
-}

@@ -2,7 +2,7 @@
 export interface Summary {
   /** Names of the stacks that were deployed. */
   readonly stacks: readonly string[];
-  /** How often the scheduler started dispatch. */
+  /** Executions that the schedule started; all succeeded. */
   readonly ticks: number;
   /** Clusters in the registry that can be swept. */
   readonly targets: number;

@@ -72,29 +72,6 @@ describe('transform', () => {
     });
   });
 
-  it('adds the actions that only the emulator knows, to statements of roles alone', () => {
-    const statement = (Action: unknown) => ({ PolicyDocument: { Statement: [{ Effect: 'Allow', Action }] } });
-    const { template } = transform(
-      {
-        Resources: {
-          One: { Type: 'AWS::IAM::Role', Properties: statement('sqs:SendMessage') },
-          Many: { Type: 'AWS::IAM::Role', Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl']) },
-          Taking: { Type: 'AWS::IAM::Role', Properties: statement(['sqs:ReceiveMessage', 'sqs:DeleteMessage']) },
-          Other: { Type: 'AWS::IAM::Role', Properties: statement('sqs:ReceiveMessage') },
-          Queue: { Type: 'AWS::SQS::Queue', Properties: statement('sqs:SendMessage') },
-        },
-      },
-      SUPPORTED,
-    );
-    expect(template.Resources).toMatchObject({
-      One: { Properties: statement(['sqs:SendMessage', 'sqs:SendMessageBatch']) },
-      Many: { Properties: statement(['sqs:SendMessage', 'sqs:GetQueueUrl', 'sqs:SendMessageBatch']) },
-      Taking: { Properties: statement(['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:DeleteMessageBatch']) },
-      Other: { Properties: statement('sqs:ReceiveMessage') },
-      Queue: { Properties: statement('sqs:SendMessage') },
-    });
-  });
-
   it('asks in a trust policy for the sessions of a role, whose ARN the emulator gives', () => {
     const trust = (condition: object) => ({
       Type: 'AWS::IAM::Role',
@@ -110,6 +87,19 @@ describe('transform', () => {
     );
   });
 
+  it('asks in a policy for the session of a function, by its name', () => {
+    const policy = (Condition: object) => ({
+      Type: 'AWS::IAM::Policy',
+      Properties: { PolicyDocument: { Statement: [{ Effect: 'Allow', Condition }] } },
+    });
+    const arn = { 'Fn::Join': ['', ['arn:', { Ref: 'AWS::Partition' }, ':lambda:eu-west-1:1:function:plan']] };
+    const asked = policy({ ArnEquals: { 'lambda:SourceFunctionArn': arn } });
+    const { template } = transform({ Resources: { Policy: asked } }, new Set(['AWS::IAM::Policy']));
+    const name = { 'Fn::Select': [6, { 'Fn::Split': [':', arn] }] };
+    const session = { 'Fn::Join': ['', ['arn:aws:sts::*:assumed-role/*/', name]] };
+    expect(template.Resources['Policy']).toEqual(policy({ ArnEquals: { 'aws:PrincipalArn': [session] } }));
+  });
+
   it('leads functions to the API servers on this machine', () => {
     const functionWith = (Variables: object) => ({
       Resources: { Sweep: { Type: 'AWS::Lambda::Function', Properties: { Environment: { Variables } } } },
@@ -119,23 +109,15 @@ describe('transform', () => {
     expect(template).toEqual({ ...functionWith({ LANE: 'default', NODE_OPTIONS }), Outputs: {} });
   });
 
-  it.each([
-    ['AWS::S3::BucketPolicy', { Null: { 's3:if-none-match': 'true' } }],
-    ['AWS::S3::BucketPolicy', { ArnNotEquals: { 'aws:PrincipalArn': ['arn'] } }],
-    ['AWS::SQS::QueuePolicy', { ArnNotEquals: { 'aws:PrincipalArn': ['arn'] } }],
-  ])(
-    'takes away the refusal of a %s that asks for a key which the emulator misreads, and no other',
-    (Type, Condition) => {
-      const tls = { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
-      const misread = { Effect: 'Deny', Action: '*', Condition };
-      const policy = (...Statement: object[]) => ({ PolicyDocument: { Statement } });
-      const { template } = transform(
-        { Resources: { Policy: { Type, Properties: policy(tls, misread) } } },
-        new Set([Type]),
-      );
-      expect(template.Resources['Policy']?.Properties).toEqual(policy(tls));
-    },
-  );
+  it('takes away the refusal of a bucket that asks for a key which the emulator does not fill in, and no other', () => {
+    const tls = { Effect: 'Deny', Action: 's3:*', Condition: { Bool: { 'aws:SecureTransport': 'false' } } };
+    const asking = { Effect: 'Deny', Action: '*', Condition: { Null: { 's3:if-none-match': 'true' } } };
+    const policy = (...Statement: object[]) => ({
+      Policy: { Type: 'AWS::S3::BucketPolicy', Properties: { PolicyDocument: { Statement } } },
+    });
+    const { template } = transform({ Resources: policy(tls, asking) }, new Set(['AWS::S3::BucketPolicy']));
+    expect(template.Resources).toEqual(policy(tls));
+  });
 
   it.each([
     ['Ref', { Ref: 'Entry' }],

@@ -36,12 +36,10 @@ export interface Transformed {
  * - an AWS::CloudWatch::Alarm with `Metrics` (metric math, Metrics Insights): the stack rolls back. A composite alarm, which is made through the API, then asks for
  *   the others only.
  *
- * Two permissions are added: the emulator asks for `sqs:SendMessageBatch` and `sqs:DeleteMessageBatch` where IAM, which knows no such actions, asks for
- * `sqs:SendMessage` and `sqs:DeleteMessage` (Service Authorization Reference, Amazon SQS). Every statement of a role that names the one gets the other.
+ * Statements of bucket policies that ask for `s3:if-none-match` are taken away: the emulator does not fill it in, and would refuse every write (the conditional writes themselves it knows).
  *
- * Two refusals are taken away from the policies of buckets and queues, because the emulator would refuse every write: those that ask for `s3:if-none-match`, which it does
- * not fill in (the conditional writes themselves it knows), and those that ask for `aws:PrincipalArn`, for which it gives the ARN of the session in place of the ARN of its
- * role (IAM User Guide, "AWS global condition context keys"). In trust policies, which ask for it too, the sessions of a role take the place of the role.
+ * `aws:PrincipalArn` of a function is the ARN of its role; in the emulator, of its session, which is named after the function as in AWS. So sessions of a role take the place of the role, and for
+ * `lambda:SourceFunctionArn`, which the emulator does not know, that of the session of the function. Source: IAM User Guide, "AWS global condition context keys".
  *
  * A `Ref` of a secret becomes its attribute `Id`: both are its ARN (CloudFormation, AWS::SecretsManager::Secret, Return values), but the emulator makes its name of the first.
  *
@@ -59,8 +57,7 @@ export function transform(template: Template, supported: ReadonlySet<string>): T
   const outputs: Record<string, { readonly Value: unknown }> = {};
   for (const [logicalId, resource] of Object.entries(template.Resources)) {
     const reason = refusal(resource, supported);
-    if (reason === undefined)
-      kept[logicalId] = withLoopback(withSessionArns(withoutMisreadKeys(withBatchAction(resource))));
+    if (reason === undefined) kept[logicalId] = withLoopback(withSessionArns(withoutIfNoneMatch(resource)));
     else {
       const properties = withOutputs(resource.Properties ?? {}, (value) => {
         const name = `${logicalId}Property${Object.keys(outputs).length}`;
@@ -90,32 +87,30 @@ function refusal({ Type, Properties }: TemplateResource, supported: ReadonlySet<
   return undefined;
 }
 
-const MISREAD_KEYS = ['"s3:if-none-match"', '"aws:PrincipalArn"'];
-
-function withoutMisreadKeys(resource: TemplateResource): TemplateResource {
-  if (resource.Type !== 'AWS::S3::BucketPolicy' && resource.Type !== 'AWS::SQS::QueuePolicy') return resource;
+function withoutIfNoneMatch(resource: TemplateResource): TemplateResource {
   const document = resource.Properties?.['PolicyDocument'];
-  if (!isRecord(document) || !Array.isArray(document['Statement'])) return resource;
+  if (resource.Type !== 'AWS::S3::BucketPolicy' || !isRecord(document) || !Array.isArray(document['Statement']))
+    return resource;
   const Statement = document['Statement'].filter(
-    (statement: unknown) => !MISREAD_KEYS.some((key) => JSON.stringify(statement).includes(key)),
+    (statement: unknown) => !JSON.stringify(statement).includes('"s3:if-none-match"'),
   );
   return { ...resource, Properties: { ...resource.Properties, PolicyDocument: { ...document, Statement } } };
 }
 
 function withSessionArns(resource: TemplateResource): TemplateResource {
-  const document = resource.Properties?.['AssumeRolePolicyDocument'];
-  if (resource.Type !== 'AWS::IAM::Role' || document === undefined) return resource;
   const visit = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(visit);
     if (!isRecord(value)) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [
-        key,
-        key === 'aws:PrincipalArn' ? [inner].flat().map(sessionsOf) : visit(inner),
-      ]),
+      Object.entries(value).map(([key, inner]) => {
+        if (key === 'aws:PrincipalArn') return [key, [inner].flat().map(sessionsOf)];
+        if (key === 'lambda:SourceFunctionArn') return ['aws:PrincipalArn', [inner].flat().map(sessionOf)];
+        return [key, visit(inner)];
+      }),
     );
   };
-  return { ...resource, Properties: { ...resource.Properties, AssumeRolePolicyDocument: visit(document) } };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only conditions in it are others
+  return visit(resource) as TemplateResource;
 }
 
 /** `arn:aws:iam::A:role/NAME` → `arn:aws:sts::A:assumed-role/NAME/*`, whatever the ARN is computed from. */
@@ -123,6 +118,12 @@ function sessionsOf(arn: unknown): unknown {
   const replaced = (text: unknown, from: string, to: string) => ({ 'Fn::Join': [to, { 'Fn::Split': [from, text] }] });
   const session = replaced(replaced(arn, ':iam:', ':sts:'), ':role/', ':assumed-role/');
   return { 'Fn::Join': ['', [session, '/*']] };
+}
+
+// `arn:aws:lambda:R:A:function:NAME` → `arn:aws:sts::*:assumed-role/*/NAME`: the statement is of one role.
+function sessionOf(arn: unknown): unknown {
+  const name = { 'Fn::Select': [6, { 'Fn::Split': [':', arn] }] };
+  return { 'Fn::Join': ['', ['arn:aws:sts::*:assumed-role/*/', name]] };
 }
 
 function withSecretArns(template: Template): Template {
@@ -145,31 +146,6 @@ function withLoopback(resource: TemplateResource): TemplateResource {
   if (resource.Type !== 'AWS::Lambda::Function' || !isRecord(variables)) return resource;
   const Variables = { ...variables, NODE_OPTIONS: LOOPBACK };
   return { ...resource, Properties: { ...resource.Properties, Environment: { Variables } } };
-}
-
-function withBatchAction(resource: TemplateResource): TemplateResource {
-  if (!resource.Type.startsWith('AWS::IAM::')) return resource;
-  const visit = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(visit);
-    if (!isRecord(value)) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, inner]) => [key, key === 'Action' ? withBatch(inner) : visit(inner)]),
-    );
-  };
-  const { Properties } = resource;
-  if (Properties === undefined) return resource;
-  return {
-    ...resource,
-    Properties: Object.fromEntries(Object.entries(Properties).map(([key, value]) => [key, visit(value)])),
-  };
-}
-
-const BATCHED: readonly unknown[] = ['sqs:SendMessage', 'sqs:DeleteMessage'];
-
-function withBatch(action: unknown): unknown {
-  const actions: readonly unknown[] = [action].flat();
-  const added = actions.filter((one) => BATCHED.includes(one)).map((one) => `${String(one)}Batch`);
-  return added.length === 0 ? action : [...actions, ...added];
 }
 
 /** Literals stay; every intrinsic function is given to `toOutput`. */

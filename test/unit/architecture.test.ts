@@ -232,7 +232,6 @@ describe('imports go one way', () => {
     const parsers = new Map([
       ['lambdas/contracts/contract.ts', 'contracts'],
       ['lambdas/json-bytes.ts', 'gives unknown to a contract'],
-      ['lambdas/audit/snapshot-file.ts', 'gives unknown to the reader of snapshots'],
       ['lambdas/functions/environment.ts', 'what synthesis validated and wrote'],
       ['lambdas/notify/alarm-message.ts', 'CloudWatch'],
       ['lambdas/kubernetes/answer.ts', 'answers of API servers'],

@@ -96,7 +96,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/approval/observe.test.ts',
     'unit/cluster/minute-processor-time.test.ts',
   ],
-  'Two sweeps of a cluster at': ['fleet/single-flight.test.ts'],
+  'Two sweeps of a cluster at': ['fleet/sweeps-at-once.test.ts'],
   'The registry or the index is': [
     'unit/contracts/registry.test.ts',
     'unit/contracts/fleet-index.test.ts',
@@ -108,7 +108,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/audit/snapshot-file.test.ts',
     'unit/cluster/stages/audit.test.ts',
     'unit/fleet/fold-outcomes.test.ts',
-    'unit/audit/s3-snapshots.test.ts',
+    'unit/audit/snapshots.test.ts',
     'fleet/audit.test.ts',
   ],
   'An attacker writes or replays registry': [
@@ -129,15 +129,15 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
   'An attacker makes discovery fail, hides': ['unit/fleet/update-registry.test.ts', 'unit/health'],
   'A reader of the webhook configuration': [
     'unit/functions/handle-webhook.test.ts',
-    'fleet/webhook-hints.test.ts',
-    'control-plane/hints.test.ts',
+    'fleet/webhook.test.ts',
+    'control-plane/webhook.test.ts',
   ],
   'An attacker without a token floods': [
     'unit/fleet/webhook-token.test.ts',
     'unit/functions/handle-webhook.test.ts',
     'unit/lib/hub-stack.test.ts',
   ],
-  'The URL is down': ['control-plane/hints.test.ts'],
+  'The URL is down': ['control-plane/webhook.test.ts'],
   'A cluster writes HTML or script': ['browser/report.test.ts', 'unit/page'],
   'A cluster writes itself into metrics': ['unit/telemetry', 'unit/notify'],
   'An attacker finds the link to': ['unit/notify', 'unit/aws/presigned-link.test.ts'],

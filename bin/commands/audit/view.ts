@@ -116,16 +116,6 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
   return [headline(view, sources, now), serverLine(server), takenForLine(view, sources), timeline(view, now)];
 }
 
-/** The summary of one cluster for a fleet, with the next command, unless it is healthy. */
-export function storyLine(view: AuditView, rendering: AuditRepeat & Pick<AuditRendering, 'program' | 'now'>): Lines {
-  const { now } = rendering;
-  const sources = auditedSources(view.report.snapshot.observations);
-  return [
-    headline(view, sources, now),
-    (isUnreadable(sources) || worstOf(view) !== undefined) && `    → ${nextCommand(view, sources, rendering)}`,
-  ];
-}
-
 /** These sources can be read although nothing else of the cluster can. */
 const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
   'clock',

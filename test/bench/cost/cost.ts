@@ -115,7 +115,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
     line(
       'S3, orders and outcomes: kept for a day',
       's3Storage',
-      (sweeps / MONTH_DAYS / 1e9) * (MEASURED.orderBytes + MEASURED.outcomeBytes) * MEASURED.gzipped,
+      (sweeps / MONTH_DAYS / 1e9) * MEASURED.keptDays * (MEASURED.orderBytes + MEASURED.outcomeBytes),
     ),
     // Index and registry once a tick, and the state of notify.
     line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),

@@ -5,8 +5,8 @@
 export const MEASURED = {
   // Assumed: a new connection to each cluster and one list, three round trips of some 50 ms, and the outcomes; all clusters at once.
   sweepMs: 285,
-  // Measured: `npm run bench -- fleet`, 5.3 s for 1,000 idle clusters on one core; 1,024 MiB have 0.58 of one.
-  sweepMsPerCluster: 9.1,
+  // Measured: `npm run bench -- scale`, 3.2 ms of a processor; 1,024 MiB have 0.58 of one.
+  sweepMsPerCluster: 5.5,
   // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them in sequence, and the snapshot; no
   // handshakes with machines, which the default lane does not reach.
   auditMs: 556,
@@ -27,12 +27,12 @@ export const MEASURED = {
   reportMsPerCluster: 0.8,
   notifyMs: 1_000,
 
-  // Measured: 330, and 3,700 with an audit, which one of fifteen has.
-  outcomeBytes: 560,
-  // Measured: with VPC and a CA of 1,500 characters.
-  orderBytes: 2_000,
-  // lambdas/json-bytes.ts.
-  gzipped: 0.1,
+  // Measured: `npm run bench -- scale`, compressed, with an audit of one cluster in fifteen.
+  outcomeBytes: 60,
+  // Measured: the same. A CA is most of it, and does not shrink.
+  orderBytes: 1_350,
+  // A lifecycle of one day ends at midnight. Source: Amazon S3 User Guide, "Lifecycle configuration elements".
+  keptDays: 1.5,
 
   // lambdas/audit/worth-writing.ts. Measured: 82 of 576 audits, of eight simulated clusters in 18 hours, in which each had one request for a certificate.
   // Assumed: half as many more for nodes that come and go.

@@ -263,7 +263,7 @@ export const BAD_INPUT: readonly BadInput[] = [
     concerns: ['berlin'],
     options: () => ({
       aroundState: readingOrders(START + 11 * MINUTE, (text) =>
-        text.replace('"id":"berlin","facts":{', '$&"vpcId":7,'),
+        text.replace(/"id":"berlin","facts":\{[^}]*\}/, '"id":"berlin","facts":7'),
       ),
     }),
     spoil: () => undefined,

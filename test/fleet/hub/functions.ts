@@ -1,13 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Metrics } from '@aws-lambda-powertools/metrics';
 import { S3Client } from '@aws-sdk/client-s3';
-import { createS3Snapshots } from '../../../lambdas/audit/s3-snapshots.ts';
 import type { Snapshots } from '../../../lambdas/audit/snapshots.ts';
+import { createSnapshots } from '../../../lambdas/audit/snapshots.ts';
 import { createInstanceReader } from '../../../lambdas/aws/ec2-instances.ts';
 import { createEksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { createEksReader } from '../../../lambdas/aws/eks-clusters.ts';
 import { createTokenSigner } from '../../../lambdas/aws/eks-token.ts';
 import { createSecretReader } from '../../../lambdas/aws/kubeconfig-secret.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
 import { type CredentialsOf, createCredentials } from '../../../lambdas/aws/spoke-credentials.ts';
 import { createMinute, type SweepCluster } from '../../../lambdas/cluster/minute.ts';
 import { createRolloutLedger } from '../../../lambdas/cluster/rollout-ledger.ts';
@@ -95,7 +96,9 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
   const sweepReader = createEksReader({ credentials, config: { endpoint } });
   const sweepMetrics = createMetrics('sweep');
   const audit = createAuditStage({
-    snapshots: aroundSnapshots(createS3Snapshots({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
+    snapshots: aroundSnapshots(
+      createSnapshots(createS3State({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
+    ),
     thresholds: fleet.audit.thresholds,
     policies: fleet.policies,
     eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),

@@ -1,6 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { expect } from 'vitest';
-import { snapshotKey } from '../../../lambdas/audit/s3-snapshots.ts';
+import { snapshotKey } from '../../../lambdas/audit/snapshots.ts';
 import { STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
 import { listen } from '../alarms/listen.ts';
 import { createSecrets, type Secrets } from './leaks.ts';

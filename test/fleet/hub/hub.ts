@@ -164,6 +164,15 @@ export function startHub(options: HubOptions): Hub {
   };
 }
 
+/** The same around every call of a state. */
+export function aroundEach(state: State, around: <T>(call: () => Promise<T>) => Promise<T>): State {
+  return {
+    get: async (...call) => around(async () => state.get(...call)),
+    put: async (...call) => around(async () => state.put(...call)),
+    list: async (...call) => around(async () => state.list(...call)),
+  };
+}
+
 /** Every finding in the index, and whose it is: a cluster's, or the hub's. */
 export function findingsOf(index: FleetIndex | undefined): readonly (Finding & { readonly of: string })[] {
   const { clusters = {}, problems = [] } = index ?? {};

@@ -2,7 +2,6 @@ import { expect, test, vi } from 'vitest';
 import { audit } from '../../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
@@ -20,6 +19,7 @@ import { servingCertificate } from './serving-certificate.ts';
 import { base64 } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient } from './sources/fake-cluster.ts';
 import { serving } from './sources/fake-management.ts';
+import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 // A month of 200 nodes, of which every certificate is honest but those that the test puts in. All of an audit runs but sockets and signatures.
 

@@ -4,7 +4,6 @@ import type { Assessment } from '../../../lambdas/audit/assess.ts';
 import { audit } from '../../../lambdas/audit/audit.ts';
 import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
@@ -17,6 +16,7 @@ import { assess, found, member, certificate as observed, read, unread } from './
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
+import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

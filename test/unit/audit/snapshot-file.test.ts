@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import type { CertificateObservation, MemberObservation } from '../../../lambdas/contracts/observation.ts';
 import { MAX_OBSERVATIONS, readSnapshot, type Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { at, auditedFinding, DAY } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
+import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const hex = (n: number) => n.toString(16).padStart(64, '0');
 

@@ -2,13 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { assessExpiry } from '../../../lambdas/audit/assess.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../../lambdas/audit/snapshot-file.ts';
 import { worthWriting } from '../../../lambdas/audit/worth-writing.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { at, auditedFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
+import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const QUARTER = 15 * MINUTE;
 const HOUR = 60 * MINUTE;

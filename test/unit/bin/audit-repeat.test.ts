@@ -78,6 +78,7 @@ describe('a command as the user has to type it', () => {
   it('names the context of each cluster on a page of contexts, quoted', () => {
     const contexts = ['admin@oslo', "it's $(oslo)"].map((context, index) => ({
       id: `oslo-${index}`,
+      name: 'oslo',
       context,
       server: undefined,
       also: [],
@@ -112,7 +113,7 @@ describe('a command as the user has to type it', () => {
         "aws eks describe-cluster --name x --region eu-west-1 --profile 'shop prod'",
       );
     const server = 'https://0A1B2C3D.gr7.eu-west-1.eks.amazonaws.com';
-    const contexts = [{ id: 'x', context: 'x', server, also: [] }];
+    const contexts = [{ id: 'x', name: 'berlin', context: 'x', server, also: [] }];
     const opened = new Map([['x', { region: 'eu-west-1', profile: 'shop' }]]);
     expect(
       typedCommands(contexts, { program: 'certmarshal' }, opened)('aws eks describe-cluster --name x', { id: 'x' }),

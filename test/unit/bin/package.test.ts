@@ -214,10 +214,12 @@ describe('what the package contains of others', () => {
           'node_modules/yaml/dist/index.js': input(9),
           'node_modules/@smithy/types/dist-es/index.js': input(9),
           'node_modules/zod/unused.js': input(0),
+          'node_modules/@aws-lambda-powertools/logger/lib/esm/Logger.js': input(1),
         },
       },
     };
     expect(bundledPackages({ inputs: {}, outputs })).toMatchObject([
+      { name: '@aws-lambda-powertools/logger', license: 'MIT-0', text: '' },
       { name: '@smithy/types', license: 'Apache-2.0', text: expect.stringContaining('Apache License') },
       { name: 'yaml', license: 'ISC', text: expect.stringContaining('Copyright') },
     ]);

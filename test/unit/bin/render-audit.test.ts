@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import type { AuditView } from '../../../bin/commands/audit/groups.ts';
 import { auditRepeat } from '../../../bin/commands/audit/repeat.ts';
-import { type AuditRendering, auditLines, storyLine } from '../../../bin/commands/audit/view.ts';
+import { type AuditRendering, auditLines } from '../../../bin/commands/audit/view.ts';
 import { draw, type Screen } from '../../../bin/terminal/draw.ts';
 import type { Observation } from '../../../lambdas/contracts/observation.ts';
 import { issuedOf } from '../page/fleets.ts';
@@ -227,48 +227,6 @@ describe('the table of an audit', () => {
     expect(render({ report: both, groups: [weak, soon] }).split('\n')[0]).toMatch(
       / known, the etcd CA expires in 22 days$/,
     );
-  });
-
-  it('says of a cluster whose API server has expired when that was, and the next command', () => {
-    const message = 'the kube-apiserver certificate at 10.0.1.1:6443 expired 26 hours ago';
-    const expired = findingOf({
-      code: 'CertificateExpired',
-      what: 'kube-apiserver',
-      message,
-      command: 'kubectl get x',
-    });
-    const refused = {
-      kind: 'unread',
-      source: 'nodes',
-      observedAt: new Date(NOW).toISOString(),
-      problem: 'certificate',
-      message: 'list nodes on https://10.0.1.1:6443: a certificate of the endpoint, or its CA, has expired',
-      remedy: '',
-    } as const;
-    const outside = { ...refused, source: 'clock', problem: 'unreachable', message: 'no answer' } as const;
-    const reportWith = (findings: readonly ReturnType<typeof findingOf>[], list: Observation = refused) => {
-      const report = reportOf([], findings);
-      return { ...report, snapshot: { ...report.snapshot, observations: [outside, list] } };
-    };
-    const rendering = { program: 'certmarshal', now: NOW, ...auditRepeat({ kubeconfig: 'k', context: 'oslo' }) };
-    const view = { report: reportWith([expired]), groups: [], issued: undefined };
-    expect(draw(storyLine(view, rendering), { colours: false })).toBe(
-      `✖ berlin · EKS Anywhere · not readable: ${message}\n    → certmarshal runbook recovery --kubeconfig k --context oslo`,
-    );
-    const unknown = { ...view, report: reportWith([]) };
-    expect(draw(storyLine(unknown, rendering), { colours: false })).toMatch(
-      /has expired\n {4}→ certmarshal doctor --kubeconfig k --context oslo$/,
-    );
-    // One of its servers expired too, which is not the reason.
-    for (const [problem, said] of [
-      ['unauthorized', 'the token is refused'],
-      ['certificate', 'the certificate of the endpoint is not trusted (SELF_SIGNED_CERT_IN_CHAIN)'],
-    ] as const) {
-      const other = { ...refused, problem, message: `list nodes on https://x: ${said}` };
-      expect(draw(storyLine({ ...view, report: reportWith([expired], other) }, rendering), { colours: false })).toBe(
-        `✖ berlin · EKS Anywhere · not readable: https://x: ${said}; ${message}\n    → certmarshal doctor --kubeconfig k --context oslo`,
-      );
-    }
   });
 
   it('begins with what was not read where that is the headline', () => {

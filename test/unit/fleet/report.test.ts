@@ -135,6 +135,17 @@ describe('report', () => {
     expect(pages).toHaveLength(1);
   });
 
+  it('folds what was not heard while reports are missing, ten minutes back', async () => {
+    const state = memoryObjects({
+      [STATE_KEYS.registry]: listed(...LISTED),
+      [STATE_KEYS.index]: { ...indexOf(), reported: NOW - 60 * MINUTE },
+    });
+    await write(state, [swept({ id: 'paris' })], 0, NOW - 10 * MINUTE);
+    await write(state, [swept({ id: 'rome' })], 0, NOW - 11 * MINUTE);
+    await reporting(state)();
+    expect(Object.keys(indexIn(state)?.clusters ?? {})).toEqual(['paris']);
+  });
+
   it('beats in a fleet that is empty, and not when no sweep tells of anything: silence rings', async () => {
     await reporting(memoryObjects({ [STATE_KEYS.registry]: registry() }))();
     expect(beats()).toEqual([0]);
@@ -339,6 +350,14 @@ describe('report', () => {
       // NOW is a whole ten minutes; the tick of the fifth minute is lost.
       for (const minute of [2, 2, 3, 4, 6, 7, 9, 10, 10, 11]) await reporting(state)({ tick: NOW + minute * MINUTE });
       expect(pages).toHaveLength(3);
+    });
+
+    it('is made in the second minute of a new hub: the first has no registry', async () => {
+      const state = memoryObjects();
+      for (const minute of [2, 3, 4]) {
+        await reporting(state)({ tick: NOW + minute * MINUTE });
+        expect(pages).toHaveLength(minute === 2 ? 0 : 1);
+      }
     });
 
     it('never fails a report, and is not tried again with each', async () => {

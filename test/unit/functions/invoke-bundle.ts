@@ -2,7 +2,7 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Of a sweep function, beside its queue of outcomes. */
+/** Of a sweep function. */
 export const SWEEP_ENVIRONMENT = {
   SWEEP_ROLE_ARN: 'arn:aws:iam::123456789012:role/sweep',
   LANE: 'default',

@@ -845,10 +845,9 @@ describe('fleetHealth', () => {
     expect(clusterOf({ indexed: { audit: auditSummary() }, monitoring: { alarms } }).state).toBe(state);
   });
 
-  it('says what dispatch says', () => {
+  it('says the problems of the fleet', () => {
     const problems = [{ ...TROUBLE, since: at() }];
-    const dispatch = { at: at(), registered: 1, dispatched: 1, problems };
-    expect(fleetHealth(registry(), { ...index(), dispatch }, MONITORING, NOW).problems).toEqual(problems);
+    expect(fleetHealth(registry(), { ...index(), problems }, MONITORING, NOW).problems).toEqual(problems);
   });
 });
 

@@ -37,8 +37,10 @@ export function healthOf(clusters: readonly Known[], rest: Partial<FleetHealth> 
     clusters: Object.fromEntries(clusters.map(({ registered }) => [registered.id, registered])),
   };
   const index = {
-    version: 1 as const,
+    version: 2 as const,
     writtenAt: ago(1),
+    problems: [],
+    apart: {},
     clusters: Object.fromEntries(
       clusters.flatMap(({ indexed }) => (indexed === undefined ? [] : [[indexed.id, indexed]])),
     ),

@@ -50,7 +50,7 @@ const dataOf = (
   })[];
 } => JSON.parse(/<script type="application\/json" id="data">(.*?)<\/script>/s.exec(html)?.[1] ?? '');
 /** Of a hub's page. */
-const READER = { program: 'certmarshal', basis: 'hub' as const, typed: (command: string) => command };
+const READER = { program: 'certmarshal', typed: (command: string) => command };
 const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 const tags = (html: string) => [...html.matchAll(/<[a-z!/][^>]*>/g)].map(([tag]) => tag);
 
@@ -187,176 +187,6 @@ describe('what it tells', () => {
     expect(well(wellCluster(3))).toMatch(/^1 of 1 cluster is healthy ✔/);
   });
 
-  const rowsOf = (html: string) =>
-    [...html.matchAll(/<tr class="(\w+)">(.*?)<\/tr>/g)].map(([, state, cells = '']) => [
-      state,
-      ...[...cells.matchAll(/<t[hd](?! hidden)[^>]*>(.*?)<\/t[hd]>/g)].map(([, cell = '']) =>
-        cell.replaceAll(/<[^>]*>/g, ''),
-      ),
-    ]);
-
-  it('ticks nothing of sweeps where only audits were made', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', basis: 'audits' });
-    const page = html.replace(SCRIPT, '');
-    expect(page).not.toMatch(
-      /last 25 minutes|Oldest sweep|Nothing is approved|was never read|missed lately|Swept|alarm/,
-    );
-    expect(page).toContain('Not swept: requests are not judged, hostile ones are not known');
-    expect(page).toContain('The certificates of the cluster are healthy.');
-    expect(page).toContain(
-      'Requests were not judged; one may be hostile: <code>certmarshal sweep --all-contexts</code>',
-    );
-    expect(page.match(/<div class="tile">/g)).toHaveLength(3);
-    expect(page.replace(/<dl class="tiles">.*?<\/dl>/s, '')).not.toMatch(/<b>0<\/b>/);
-    expect(rowsOf(page)).toEqual([
-      [
-        'well',
-        expect.any(String),
-        '✔ certificates healthy',
-        'nothing',
-        expect.stringContaining('2'),
-        '✔ 42 of 42',
-        expect.stringContaining('UTC'),
-      ],
-    ]);
-  });
-
-  const looked = (changed: object, left = 0) => {
-    const { registered, indexed } = wellCluster(3);
-    const { audit: _, ...swept } = indexed;
-    const counts = { approved: 0, denied: 0, wouldWrite: 1, left, ignored: 0, failed: 0 };
-    return { registered: { ...registered, foundAt: ago(1) }, indexed: { ...swept, counts, ...changed } };
-  };
-
-  it.each([
-    ['without an audit is not healthy', looked({}), 'new', '· read', '1 would be approved, 0 not approved'],
-    [
-      'without requests',
-      looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } }),
-      'new',
-      '· read',
-      'nothing to approve',
-    ],
-    [
-      'with a request that is not approved has a warning',
-      looked({}, 2),
-      'warning',
-      '! warning',
-      '1 would be approved, 2 not approved',
-    ],
-    [
-      'that could not be read says why',
-      {
-        registered: {
-          ...wellCluster(3).registered,
-          foundAt: ago(1),
-          target: undefined,
-          problem: { kind: 'kubeconfig', object: 'x', message: 'refused', remedy: '' },
-        },
-      },
-      'new',
-      '○ not read',
-      'x: refused',
-    ],
-  ])('a cluster that was only swept, %s', (_name, cluster, state, words, wrong) => {
-    const html = renderPage(healthOf([cluster]), { version: '1', basis: 'sweep' });
-    expect(rowsOf(html)).toEqual([[state, expect.any(String), words, wrong, expect.any(String)]]);
-    expect(html.replace(SCRIPT, '')).not.toMatch(/healthy|What expires first|30 days|24 hours/);
-    expect(html).toContain(
-      'Certificates were not read; one may have expired: <code>certmarshal audit --all-contexts</code>',
-    );
-  });
-
-  it.each([
-    ['hub', 'Fleet report'],
-    ['audits', 'Certificates'],
-    ['sweep', 'Requests'],
-  ] as const)('has a title of its own: %s', (basis, title) => {
-    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', basis });
-    expect(html).toContain(`<title>${title} · certmarshal</title>`);
-    expect(html).toContain(`<h1>${title} <small>`);
-  });
-
-  it.each([
-    ['as a whole', 50, / Renew it\. Do not delete it\.<\/small>/],
-    ['up to a whole sentence', 60, / Renew it\.<\/small>/],
-  ])('shows a remedy %s', (_name, sentences, end) => {
-    const remedy = `${'Renew it. '.repeat(sentences)}Do not delete it.`;
-    const problem = { kind: 'kubeconfig', object: 'x', message: 'refused', remedy };
-    const { registered } = wellCluster(3);
-    const unread = { registered: { ...registered, foundAt: ago(1), target: undefined, problem } };
-    expect(renderPage(healthOf([unread]), { version: '1', basis: 'sweep' })).toMatch(end);
-  });
-
-  it.each(['hub', 'sweep'] as const)('counts a hostile request: %s', (basis) => {
-    const { registered, indexed } = criticalCluster(0);
-    const html = renderPage(healthOf([{ registered, indexed }]), {
-      version: '1',
-      basis,
-    });
-    const [, count] = /<dt><b>(\d+)<\/b> hostile request/.exec(html) ?? [];
-    expect(count).toBe('1');
-  });
-
-  it.each([
-    ['hub', 'noted', '! warning, no alarm'],
-    ['audits', 'warning', '! warning'],
-  ] as const)(
-    'is no greener than its findings: a warning that fires no alarm, on a page of %s',
-    (basis, state, words) => {
-      const { registered, indexed } = wellCluster(3);
-      const finding = findingOf('x', {
-        code: 'CoverageShrunk',
-        severity: 'warning',
-        message: 'cp-3 is gone',
-        due: undefined,
-      });
-      const audit = {
-        ...indexed.audit!,
-        counts: { critical: 0, warning: 1, info: 0 },
-        findings: [finding],
-        findingCount: 1,
-      };
-      const html = renderPage(healthOf([{ registered, indexed: { ...indexed, audit } }]), { version: '1', basis });
-      expect(rowsOf(html)[0]?.slice(0, 4)).toEqual([state, expect.any(String), words, 'cp-3 is gone']);
-      expect(html).toContain('</b> 1 of 1 cluster has a warning.');
-      expect(html).not.toContain('✔ healthy');
-    },
-  );
-
-  it('names only a command that works, and the runbooks where they are published', () => {
-    const page = renderPage(threeClusters(), { version: '1' }).replace(SCRIPT, '');
-    expect(page).not.toMatch(/certmarshal report|docs\/runbooks/);
-    const told = renderPage(threeClusters(), {
-      version: '1',
-      again: 'certmarshal report --state s --output json',
-      runbooks: 'https://example.com/runbooks',
-    });
-    expect(told).toContain('<code>certmarshal report --state s --output json</code> prints all');
-    expect(told).toContain('"runbooks":"https://example.com/runbooks"');
-    expect(told).toContain('"runbook":"certificate-expiring"');
-    expect(told).toContain('"runbook":"certificate-critical"');
-  });
-
-  it('names commands as its reader starts them', () => {
-    const page = renderPage(healthOf([unreadableCluster(0)]), {
-      version: '1',
-      program: 'npx certmarshal',
-      basis: 'audits',
-    });
-    expect(page).toContain('<code>npx certmarshal sweep --all-contexts</code>');
-    const told = JSON.stringify(dataOf(page));
-    expect(told).toContain('Renew the certificate of the API server: npx certmarshal runbook recovery.');
-    expect(told).toContain('"command":"npx certmarshal runbook recovery"');
-    // Above the fold, too; a hub knows no kubeconfig, and has alarms with runbooks of their own.
-    expect(page).toMatch(/<ul class="stories">.*<br><code>npx certmarshal [^<]+<\/code><\/li>/s);
-    expect(told).not.toContain('"runbook":"certificate-critical"');
-    const hub = renderPage(healthOf([unreadableCluster(0)]), { version: '1' });
-    expect(hub).not.toMatch(/<ul class="stories">.*<code>/s);
-    expect(JSON.stringify(dataOf(hub))).toContain('"runbook":"certificate-critical"');
-    expect(told).not.toMatch(/(?<!npx )certmarshal (?:runbook|audit|sweep|probe|doctor)/);
-  });
-
   it('shows what could not be read once, however many sources it is', () => {
     const { registered, indexed } = unreadableCluster(0);
     const unread = (source: string) =>
@@ -417,67 +247,6 @@ describe('what it tells', () => {
     expect(dueWith('CertificateExpiring')).toEqual([at]);
   });
 
-  it('tells first which clusters a person could not read', () => {
-    const { registered, indexed } = wellCluster(3);
-    const remedy = 'certmarshal doctor --context lisbon';
-    const problem = { kind: 'kubeconfig', object: registered.id, message: 'the connection is refused', remedy };
-    const unread = {
-      registered: { ...registered, foundAt: ago(1), target: undefined, problem },
-      indexed: { ...indexed, audit: undefined, readable: false, readableAt: undefined },
-    };
-    const page = (...clusters: Parameters<typeof healthOf>[0]) =>
-      renderPage(healthOf(clusters), { version: '1', basis: 'sweep', program: 'npx certmarshal' });
-    const stories = /<ul class="stories">(.*?)<\/ul>/s.exec(page(unread))?.[1];
-    expect(stories).toContain('the connection is refused');
-    expect(stories).toContain('<small>npx certmarshal doctor --context lisbon</small>');
-    expect(page(unread)).toContain(' 1 of 1 cluster could not be read.');
-    expect(page(unread, criticalCluster(0))).toContain(' 1 of 2 clusters needs a person now, and 1 could not be read.');
-  });
-
-  it('shows at the top what requests of a sweep need', () => {
-    const page = renderPage(healthOf([looked({}, 2)]), { version: '1', basis: 'sweep' });
-    expect(/<ul class="stories">(.*?)<\/ul>/s.exec(page)?.[1]).toMatch(
-      /1 would be approved, 2 not approved<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster /,
-    );
-    const idle = looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 0, failed: 0 } });
-    expect(renderPage(healthOf([idle]), { version: '1', basis: 'sweep' })).not.toContain('<ul class="stories">');
-  });
-
-  it('names no audit where one was just made, except one that is too old', () => {
-    const { registered, indexed } = wellCluster(3);
-    const lost = findingOf(registered.id, {
-      code: 'SourceLost',
-      severity: 'critical',
-      object: 'source tls',
-      what: undefined,
-    });
-    const audit = {
-      ...indexed.audit!,
-      findings: [lost],
-      findingCount: 1,
-      counts: { critical: 1, warning: 0, info: 0 },
-    };
-    const commands = (auditedAt: string) => {
-      const [cluster] = healthOf([{ registered, indexed: { ...indexed, audit: { ...audit, auditedAt } } }]).clusters;
-      const { signals } = clusterDetails(cluster!, 'full', Date.parse(AT), { ...READER, basis: 'audits' });
-      return signals?.map(({ command }) => command);
-    };
-    expect(commands(AT)).toEqual(['certmarshal runbook source-lost']);
-    expect(commands(ago(10_000))).toContainEqual(expect.stringMatching(/^certmarshal audit --kubeconfig /));
-  });
-
-  it('has no green tile about clusters that were not read, and none about requests that were not judged', () => {
-    const idle = looked({ counts: { approved: 0, denied: 0, wouldWrite: 0, left: 0, ignored: 3, failed: 0 } });
-    const gone = { registered: { ...looked({}).registered, id: 'gone' }, indexed: undefined };
-    const tiles = (html: string) => /<dl class="tiles">(.*?)<\/dl>/s.exec(html)?.[1] ?? '';
-    const page = (clusters: Parameters<typeof healthOf>[0], basis: 'sweep' | 'audits') =>
-      tiles(renderPage(healthOf(clusters), { version: '1', basis }));
-    expect(page([idle], 'sweep').match(/<dd class="well">/g)).toHaveLength(4);
-    expect(page([idle], 'sweep')).toContain('No request that was judged lacks proof.');
-    expect(page([idle, gone], 'sweep')).not.toContain('<dd class="well">');
-    expect(page([wellCluster(6), gone], 'audits')).toMatch(/None that was read expires within 30 days/);
-  });
-
   it('has no green tile about certificates where a cluster was never audited', () => {
     const { registered, indexed } = wellCluster(6);
     const unaudited = { registered, indexed: { ...indexed, audit: undefined } };
@@ -485,61 +254,6 @@ describe('what it tells', () => {
       /<dl class="tiles">(.*?)<\/dl>/s.exec(renderPage(healthOf(clusters), { version: '1' }))?.[1];
     expect(tiles(wellCluster(3))).toContain('None expires within 30 days');
     expect(tiles(wellCluster(3), unaudited)).toContain('None that was read expires within 30 days');
-  });
-
-  it('calls nothing healthy without the machines', () => {
-    const { registered, indexed } = wellCluster(3);
-    const audit = { ...indexed.audit!, sources: { ...indexed.audit!.sources, off: ['tls' as const] } };
-    const without = { registered, indexed: { ...indexed, audit } };
-    const page = (...clusters: Parameters<typeof healthOf>[0]) =>
-      renderPage(healthOf(clusters), { version: '1', basis: 'audits' });
-    expect(page(without)).toContain(
-      'The certificates that were read of the cluster are healthy; its machines were not',
-    );
-    expect(page(without)).toContain('<td>○ healthy, without machines</td>');
-    expect(page(without)).not.toContain('✔ certificates healthy');
-    expect(page(without, wellCluster(6))).toContain(
-      'The certificates that were read of all 2 clusters are healthy; the machines of 1 were not looked at.',
-    );
-    expect(page(wellCluster(3), wellCluster(6))).toContain('The certificates of all 2 clusters are healthy.');
-  });
-
-  it('says of audits that requests may be worse, and leads from one that waits to sweep', () => {
-    const { registered, indexed } = wellCluster(3);
-    const told = (message: string) => {
-      const finding = findingOf(registered.id, { code: 'ExpiryUnknown', severity: 'warning', message });
-      const audit = {
-        ...indexed.audit!,
-        findings: [finding],
-        findingCount: 1,
-        counts: { critical: 0, warning: 1, info: 0 },
-      };
-      const waiting = { registered, indexed: { ...indexed, audit } };
-      return renderPage(healthOf([waiting, criticalCluster(0)]), { version: '1', basis: 'audits' });
-    };
-    const waiting = told('4 nodes have a pending request; it is unknown when it expires');
-    expect(waiting).toContain('At least 1 of 2 clusters needs a person now.');
-    expect(waiting).toContain('<br><code>certmarshal sweep --kubeconfig KUBECONFIG --cluster lisbon-prod</code>');
-    // Not the audit that was just made.
-    expect(told('it is unknown when it expires')).toContain('<br><code>certmarshal runbook expiry-unknown</code>');
-  });
-
-  it('has each command as its reader types it, whole or not at all', () => {
-    const typed = (command: string, { id }: { readonly id: string }) => `${command} # ${id}`;
-    const [cluster] = threeClusters().clusters;
-    const commands = (typing: typeof typed) => {
-      const { signals, findings } = clusterDetails(cluster!, 'full', Date.parse(AT), { ...READER, typed: typing });
-      return [...(signals ?? []), ...(findings ?? [])].map(({ command }) => command);
-    };
-    expect(commands(typed).length).toBeGreaterThan(2);
-    for (const command of commands(typed)) expect(command).toMatch(/ # berlin-prod$/);
-    expect(new Set(commands((command) => command.padEnd(601)))).toEqual(new Set([undefined]));
-    const storiesWith = (typing: typeof typed) => {
-      const page = renderPage(threeClusters(), { version: '1', basis: 'audits', typed: typing });
-      return /<ul class="stories">(.*?)<\/ul>/s.exec(page)?.[1];
-    };
-    expect(storiesWith(typed)).toContain(' # berlin-prod</code>');
-    expect(storiesWith((command) => command.padEnd(601))).not.toContain('<code>');
   });
 
   it.each([
@@ -562,13 +276,6 @@ describe('what it tells', () => {
     ['unbreakable', 6, 'unbre…'],
   ])('cuts %s between words, and says so', (text, most, shown) => {
     expect(cut(text, most)).toBe(shown);
-  });
-
-  it.each([[[wellCluster(3)]], [[]]])('says of nothing that it is well without the state: %#', (clusters) => {
-    const html = renderPage(healthOf(clusters), { version: '1', unread: ['registry.json.gz'] });
-    expect(html).toContain('The state could not be read.');
-    const summary = html.slice(html.indexOf('<main>'), html.indexOf('id="clusters"'));
-    expect(summary).not.toMatch(/✔|is healthy|needs a person now/);
   });
 
   it('names no command for what does not exist yet', () => {
@@ -651,11 +358,6 @@ describe('whose certificates are proven', () => {
     const { registered, indexed } = wellCluster(4);
     const gone = { registered: { ...registered, missingSince: ago(2_880) }, indexed };
     expect(sectionOf(render(healthOf([gone])))).toContain('is known yet');
-  });
-
-  it('says nothing of it where the state could not be read', () => {
-    const html = renderPage(healthOf([wellCluster(3)]), { version: '1', unread: ['fleet-index.json.gz'] });
-    expect(sectionOf(html)).toBeUndefined();
   });
 
   it('is a number in the row of each cluster, and unknown where nothing is known', () => {

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { assessExpiry } from '../../../../lambdas/audit/assess.ts';
 import type { AuditTarget } from '../../../../lambdas/audit/audit-target.ts';
 import { DEFAULT_THRESHOLDS } from '../../../../lambdas/audit/rules/thresholds.ts';
-import { decodeSnapshot, encodeSnapshot } from '../../../../lambdas/audit/snapshot-file.ts';
 import type { Snapshots, StoredSnapshot } from '../../../../lambdas/audit/snapshots.ts';
 import { AwsError, type AwsErrorKind } from '../../../../lambdas/aws/errors.ts';
 import type { OpenTarget } from '../../../../lambdas/cluster/connect/connect.ts';
@@ -15,6 +14,7 @@ import type { OrderedAudit } from '../../../../lambdas/contracts/order.ts';
 import type { Snapshot } from '../../../../lambdas/contracts/snapshot.ts';
 import type { Target } from '../../../../lambdas/contracts/target.ts';
 import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
+import { decodeSnapshot, encodeSnapshot } from '../../../unit/audit/stored-snapshot.ts';
 import {
   at,
   auditedFinding,

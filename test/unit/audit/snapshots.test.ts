@@ -1,8 +1,9 @@
 import { gzipSync } from 'node:zlib';
 import { S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createS3Snapshots, snapshotKey } from '../../../lambdas/audit/s3-snapshots.ts';
 import type { Snapshots } from '../../../lambdas/audit/snapshots.ts';
+import { createSnapshots, snapshotKey } from '../../../lambdas/audit/snapshots.ts';
+import { createS3State } from '../../../lambdas/aws/s3-state.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { awsClientConfig } from '../../fleet/aws/aws-environment.ts';
 import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-aws.ts';
@@ -27,7 +28,7 @@ describe('snapshots in S3', () => {
     aws = await startSimulatedAws({ clock: steppedClock(Date.now()) });
     aws.s3.createBucket(HUB, 'history');
     client = new S3Client({ ...awsClientConfig(aws, HUB), maxAttempts: 1 });
-    snapshots = createS3Snapshots({ client, bucket: 'history' });
+    snapshots = createSnapshots(createS3State({ client, bucket: 'history' }));
   });
   afterAll(async () => {
     client.destroy();
@@ -61,7 +62,7 @@ describe('snapshots in S3', () => {
   });
 
   it('say why they cannot be read', async () => {
-    const elsewhere = createS3Snapshots({ client, bucket: 'no-such-bucket' });
+    const elsewhere = createSnapshots(createS3State({ client, bucket: 'no-such-bucket' }));
     expect(await awsFailure(elsewhere.read(ID, never))).toMatchObject({ kind: 'not-found' });
   });
 });
