@@ -11,8 +11,6 @@ export interface AuditContext {
   readonly now: () => number;
   /** Aborts at the deadline of the source. */
   readonly signal: AbortSignal;
-  /** Called when a source of EKS makes its first call. */
-  readonly begin?: () => void;
   /** Machines and Nodes that sources of the first stage found, plus the remembered ones of a source that failed. */
   readonly members: readonly MemberObservation[];
   /** CAs that the cluster trusts, found by sources of the first stage: possible signers of its certificates. */
@@ -36,7 +34,7 @@ export interface AuditSource {
   readonly id: SourceId;
   /** Sources that find members or CAs run first, the one that asks about a successor runs last. */
   readonly stage: 'first' | 'second' | 'third';
-  /** Milliseconds; of EKS, from its first call on. */
+  /** Milliseconds. Waiting for the turn of EKS does not count. */
   readonly deadlineMs: number;
   /**
    * A 404 can mean that the cluster does not have what it reads; see `isAbsent`. An object: only for a cluster that is

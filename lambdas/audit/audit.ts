@@ -46,7 +46,7 @@ export interface AuditReport {
 export async function audit(target: AuditTarget, options: AuditOptions): Promise<AuditReport> {
   const { previous, thresholds, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
   const startedAt = clock();
-  const before = requestsOf(target);
+  const requestsBefore = requestsOf(target);
   const remembered = rememberedSources(previous);
   // Waiting for the calls of other clusters does not make a cluster slow.
   let waitedMs = 0;
@@ -59,11 +59,10 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
       sources
         .filter((source) => source.stage === stage)
         .map(async (source) => {
-          let begunAt = stageAt;
-          const begin = (): void => void (begunAt = clock());
-          const read =
-            fromBefore(source, options) ??
-            (await observeSource(source, { target, now: clock, signal, begin, ...found, remembered }));
+          const before = fromBefore(source, options);
+          if (before === undefined && stage === 'first' && EKS_SOURCES.has(source.id)) await target.eks?.turn(signal);
+          const begunAt = clock();
+          const read = before ?? (await observeSource(source, { target, now: clock, signal, ...found, remembered }));
           onSource?.(source.id);
           return { read, tookMs: clock() - begunAt };
         }),
@@ -100,7 +99,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
       findings,
     },
     durationMs: clock() - startedAt - waitedMs,
-    requests: requestsOf(target) - before,
+    requests: requestsOf(target) - requestsBefore,
   };
 }
 
@@ -150,16 +149,10 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
   if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }] };
 
   const deadline = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const begin = (): void => {
-    if (timer !== undefined) return;
-    timer = setTimeout(() => deadline.abort(), deadlineMs);
-    context.begin?.();
-  };
-  if (!EKS_SOURCES.has(id)) begin();
+  const timer = setTimeout(() => deadline.abort(), deadlineMs);
   try {
     const signal = AbortSignal.any([context.signal, deadline.signal]);
-    const read = await source.observe({ ...context, signal, begin });
+    const read = await source.observe({ ...context, signal });
     const cut = read.observations.some((seen) => seen.kind === 'unread' && seen.where === undefined);
     return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
   } catch (error) {

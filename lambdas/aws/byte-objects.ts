@@ -1,10 +1,5 @@
-import {
-  GetObjectCommand,
-  type GetObjectCommandOutput,
-  PutObjectCommand,
-  type S3Client,
-  S3ServiceException,
-} from '@aws-sdk/client-s3';
+import { addAbortSignal, Readable } from 'node:stream';
+import { GetObjectCommand, PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
@@ -61,7 +56,10 @@ export function createByteObjects(options: ByteObjectsOptions): ByteObjects {
         try {
           const { Body, ContentLength, ETag } = await client.send(command, { abortSignal });
           const etag = etagOf(ETag, object);
-          return { etag, bytes: await bytesOf(Body, ContentLength, { object, largest, signal: abortSignal }) };
+          if (!(Body instanceof Readable)) throw invalid(object, 'the answer has no body');
+          // The SDK does not abort the reading of a body.
+          addAbortSignal(abortSignal, Body);
+          return { etag, bytes: await bytesOf(Body, ContentLength, largest) };
         } catch (error) {
           if (isNoSuchKey(error)) return undefined;
           throw error;
@@ -102,34 +100,15 @@ function isNoSuchKey(error: unknown): boolean {
   return error instanceof S3ServiceException && error.name === 'NoSuchKey';
 }
 
-interface Body {
-  readonly object: string;
-  readonly largest: number;
-  readonly signal: AbortSignal;
-}
-
 /** Undefined if too large. */
-async function bytesOf(
-  body: GetObjectCommandOutput['Body'],
-  length: number | undefined,
-  { object, largest, signal }: Body,
-): Promise<Buffer | undefined> {
-  if (body === undefined || !(Symbol.asyncIterator in body)) throw invalid(object, 'the answer has no body');
+async function bytesOf(body: Readable, length: number | undefined, largest: number): Promise<Buffer | undefined> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  const end = (): unknown => 'destroy' in body && body.destroy();
-  // The SDK does not abort the reading of a body.
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    if (Number(length) > largest) return undefined;
-    for await (const piece of body) {
-      size += piece.length;
-      if (size > largest) return undefined;
-      pieces.push(piece);
-    }
-  } finally {
-    signal.removeEventListener('abort', end);
-    end();
+  if (Number(length) > largest) return void body.destroy();
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > largest) return undefined;
+    pieces.push(piece);
   }
   return Buffer.concat(pieces);
 }

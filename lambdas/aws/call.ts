@@ -10,8 +10,6 @@ export interface Call {
   readonly object: string;
   /** Replace the general remedies. */
   readonly remedies?: Readonly<Partial<Record<AwsErrorKind, string>>>;
-  /** Called when it is sent, which others follow. @default it follows another */
-  readonly begin?: (() => void) | undefined;
 }
 
 /** `eks:DescribeCluster dublin in 111122223333/eu-central-1`. */
@@ -26,12 +24,11 @@ export function describeCall(action: string, { account, region }: Pick<AwsScope,
  * @throws AwsError
  */
 export async function callAws<T>(
-  { object, remedies, begin }: Call,
+  { object, remedies }: Call,
   signal: AbortSignal,
   send: (signal: AbortSignal) => Promise<T>,
 ): Promise<T> {
   if (signal.aborted) throw aborted(object);
-  begin?.();
   const deadline = AbortSignal.timeout(CALL_DEADLINE_MS);
   const both = AbortSignal.any([signal, deadline]);
   const ended = Promise.withResolvers<never>();

@@ -51,14 +51,12 @@ const NOT_TERMINATED = [...RUNNING, 'pending', 'shutting-down', 'stopping', 'sto
 const MAX_VALUES = 200 - 2;
 /** Instances of one page (EC2 API reference, DescribeInstances). */
 const PAGE = 1_000;
-/** Pages for nodes: several only if instances of several VPCs have the same name. */
-const MAX_PAGES = 5;
-/** Pages for a cluster. EC2 may return partial pages. */
-const MAX_CLUSTER_PAGES = 100;
 /** Instances of one query. */
 const MAX_INSTANCES = 20_000;
-/** Of the 20 a second that autoscaler, CNI and everyone else in an account and Region share; fewer when throttled. */
+/** Of the 20 a second that autoscaler, CNI and everyone else in an account and Region share. */
 const CALLS_PER_SECOND = 5;
+/** Of one call; its deadline may be earlier. */
+const MAX_ATTEMPTS = 6;
 
 /** RFC 1123 subdomain, like Node names. No `*`, `?` or `\`, which are special in a filter. */
 const NODE_NAME = /^(?=.{1,253}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
@@ -70,9 +68,9 @@ const NO_INSTANCE = /^(?:fargate-|mi-)/;
 
 /** One client for each scope, kept with its connections. */
 export function createInstanceReader({ credentials, config = {} }: InstanceReaderOptions): ListInstances {
+  const shared = { ...config, maxAttempts: MAX_ATTEMPTS };
   const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {
-    // The pace retries, not the SDK, so that all calls to one scope count together.
-    return new EC2Client({ ...config, maxAttempts: 1, region: scope.region, credentials: credentials(scope) });
+    return new EC2Client({ ...shared, region: scope.region, credentials: credentials(scope) });
   });
   return async function* listInstances(scope, query, signal) {
     const object = describeCall('ec2:DescribeInstances', scope);
@@ -86,29 +84,27 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
         'the name of the cluster cannot be an EKS tag',
         'Give the name that the cluster has in EKS.',
       );
-    const mostPages = cluster === undefined ? MAX_PAGES : MAX_CLUSTER_PAGES;
+    const { client, turn } = scoped(scope);
     const seen = new Set<string>();
     for (const { name, values } of cluster === undefined ? instanceFilters(nodes) : clusterFilters(cluster)) {
-      const { client, pace } = scoped(scope);
-      let nextToken: string | undefined;
-      for (let page = 0; page === 0 || nextToken !== undefined; page += 1) {
-        if (page === mostPages) throw invalid(object, `the list has more than ${mostPages} pages`);
-        const command = new DescribeInstancesCommand({
-          Filters: [
-            { Name: name, Values: [...values] },
-            { Name: 'instance-state-name', Values: states },
-            ...(vpcId === undefined ? [] : [{ Name: 'vpc-id', Values: [vpcId] }]),
-          ],
-          // Instances of EKS Auto Mode are managed resources, which an account may hide.
-          IncludeManagedResources: true,
-          MaxResults: PAGE,
-          ...(nextToken && { NextToken: nextToken }),
-        });
-        const call = () => callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
-        const { Reservations = [], NextToken } = await pace(call, signal);
-        const instances = Reservations.flatMap(({ Instances = [] }) => Instances).filter(
-          ({ InstanceId = '' }) => !seen.has(InstanceId) && seen.add(InstanceId),
-        );
+      const input = {
+        Filters: [
+          { Name: name, Values: [...values] },
+          { Name: 'instance-state-name', Values: states },
+          ...(vpcId === undefined ? [] : [{ Name: 'vpc-id', Values: [vpcId] }]),
+        ],
+        // Instances of EKS Auto Mode are managed resources, which an account may hide.
+        IncludeManagedResources: true,
+        MaxResults: PAGE,
+      };
+      let NextToken: string | undefined;
+      do {
+        await turn(signal);
+        const command = new DescribeInstancesCommand({ ...input, NextToken });
+        const answer = await callAws({ object }, signal, (abortSignal) => client.send(command, { abortSignal }));
+        const instances = (answer.Reservations ?? [])
+          .flatMap(({ Instances = [] }) => Instances)
+          .filter(({ InstanceId = '' }) => !seen.has(InstanceId) && seen.add(InstanceId));
         if (seen.size > MAX_INSTANCES)
           throw invalid(
             object,
@@ -117,8 +113,8 @@ export function createInstanceReader({ credentials, config = {} }: InstanceReade
           );
         if (instances.length > 0) yield instances;
         // The last page has an empty token.
-        nextToken = NextToken === '' ? undefined : NextToken;
-      }
+        NextToken = answer.NextToken || undefined;
+      } while (NextToken !== undefined);
     }
   };
 }

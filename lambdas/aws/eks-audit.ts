@@ -1,30 +1,19 @@
 import {
-  type CertificateAuthority,
   DescribeCertificateAuthorityCommand,
   DescribeNodegroupCommand,
-  ListCertificateAuthoritiesCommand,
-  ListNodegroupsCommand,
+  paginateListCertificateAuthorities,
+  paginateListNodegroups,
 } from '@aws-sdk/client-eks';
-import type { AwsScope } from '../contracts/target.ts';
-import type { Call } from './call.ts';
-import { type EksReaderOptions, PAGE } from './eks-calls.ts';
-import { createEksObjects, type Wrong } from './eks-objects.ts';
-import { isCa, isTime, MAX_CA } from './eks-values.ts';
-
-/** A certificate authority of a cluster. Times are milliseconds since the epoch. */
-export interface EksAuthority {
-  readonly id: string;
-  readonly createdAt: number;
-  readonly notBefore?: number;
-  readonly notAfter?: number;
-  readonly signingStatus: 'NOT_USED' | 'ACTIVATING' | 'IN_USE';
-  readonly distributionStatus: 'IN_PROGRESS' | 'COMPLETE' | 'FAILED' | 'DELETING';
-  readonly firstAutoActivation?: number;
-  /** When EKS activates it finally, after a person reverted an activation. */
-  readonly finalAutoActivation?: number;
-  /** PEM. */
-  readonly certificate?: string;
-}
+import * as z from 'zod/mini';
+import { type Contract, list, matching } from '../contracts/contract.ts';
+import { type AwsScope, EksAccess } from '../contracts/target.ts';
+import { printable } from '../printable.ts';
+import { LAST_INSTANT } from '../time.ts';
+import { type Call, callAws, describeCall } from './call.ts';
+import { invalid } from './classify.ts';
+import { createEksClients, type EksReaderOptions, listed, parsed } from './eks-clients.ts';
+import { describeCluster } from './eks-clusters.ts';
+import { AwsError } from './errors.ts';
 
 export interface EksNodegroup {
   readonly name: string;
@@ -32,27 +21,54 @@ export interface EksNodegroup {
   readonly createdAt: number;
 }
 
-/** Asks EKS about one cluster. `begin` is called when the first call is sent. */
+/** Asks EKS about one cluster. */
 export interface EksAuditReader {
+  /** Waits before the first call: many clusters of one account are audited at once. */
+  readonly turn: (signal: AbortSignal) => Promise<void>;
   /** PEM of `certificateAuthority.data`, now. @throws AwsError */
-  certificateAuthority(signal: AbortSignal, begin?: () => void): Promise<string>;
+  certificateAuthority(signal: AbortSignal): Promise<string>;
   /** @throws AwsError */
-  authorities(signal: AbortSignal, begin?: () => void): Promise<readonly EksAuthority[]>;
+  authorities(signal: AbortSignal): Promise<readonly EksAuthority[]>;
   /** @throws AwsError */
-  nodegroups(signal: AbortSignal, begin?: () => void): Promise<readonly EksNodegroup[]>;
+  nodegroups(signal: AbortSignal): Promise<readonly EksNodegroup[]>;
 }
 
-/** A cluster has at most two; leaves room for more. */
-const MAX_AUTHORITIES = 20;
-/** The quota is 30, and can be raised. */
-const MAX_NODEGROUPS = 500;
+const Moment = z.pipe(
+  z.date('is not a time').check(z.refine((at) => at.getTime() >= 0 && at.getTime() <= LAST_INSTANT, 'is not a time')),
+  z.transform((at) => at.getTime()),
+);
+const Authority = z.object({
+  id: z.string(),
+  createdAt: Moment,
+  signingStatus: z.enum(['NOT_USED', 'ACTIVATING', 'IN_USE']),
+  distributionStatus: z.enum(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']),
+});
+const Validity = z.object({ notBefore: z.optional(Moment), notAfter: z.optional(Moment) });
+const ScheduledEvents = z.object({
+  firstAutoActivation: z.optional(Moment),
+  /** When EKS activates it finally, after a person reverted an activation. */
+  finalAutoActivation: z.optional(Moment),
+});
+const DescribedAuthority = z.extend(Authority, {
+  validity: z.optional(Validity),
+  scheduledEvents: z.optional(ScheduledEvents),
+  data: z.optional(z.pipe(EksAccess.shape.certificateAuthority, z.transform(pemOf))),
+});
 
-/** The format of ids is undocumented: any printable text that is valid in a path. */
-const AUTHORITY_ID = /^[\x21-\x7e]{1,256}$/;
-/** EKS API reference, CreateNodegroup. */
-const NODEGROUP_NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
-const SIGNING: ReadonlySet<unknown> = new Set(['NOT_USED', 'ACTIVATING', 'IN_USE']);
-const DISTRIBUTION: ReadonlySet<unknown> = new Set(['IN_PROGRESS', 'COMPLETE', 'FAILED', 'DELETING']);
+/** A certificate authority of a cluster. Times are milliseconds since the epoch. */
+export interface EksAuthority
+  extends Contract<typeof Authority>,
+    Contract<typeof Validity>,
+    Contract<typeof ScheduledEvents> {
+  /** PEM. */
+  readonly certificate?: string;
+}
+
+const DescribedNodegroup = z.object({ nodegroupName: z.string(), createdAt: Moment });
+/** The format of ids is undocumented: any printable text that is valid in a path. A cluster has at most two. */
+const AuthoritySummaries = list(z.object({ id: matching(/^[\x21-\x7e]{1,256}$/, 'the id of a CA') }), 20);
+/** Name: EKS API reference, CreateNodegroup. The quota is 30, and can be raised. */
+const NodegroupNames = list(matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'the name of a node group'), 500);
 
 const WITHOUT_API = 'in a Region without this API, the CA is read from certificateAuthority.data of the cluster.';
 const LIST_AUTHORITIES_REMEDIES: NonNullable<Call['remedies']> = {
@@ -65,105 +81,78 @@ const LIST_AUTHORITIES_REMEDIES: NonNullable<Call['remedies']> = {
 export function createEksAuditReader(
   options: EksReaderOptions,
 ): (scope: AwsScope, clusterName: string) => EksAuditReader {
-  const objectsOf = createEksObjects(options);
+  const clients = createEksClients(options);
   return (scope, clusterName) => {
-    const eks = objectsOf(scope, clusterName);
+    const { client, turn } = clients(scope);
+    const objectOf = (action: string) => describeCall(`${action} ${printable(clusterName)}`, scope);
     return {
-      certificateAuthority: (signal, begin) =>
-        eks.cluster(signal, begin, ({ certificateAuthority }, wrong) => {
-          const { data } = certificateAuthority ?? {};
-          if (data === undefined)
-            throw wrong('the cluster has no CA yet', 'The next audit tries again, once EKS has created the cluster.');
-          return pemOf(data, 'cluster.certificateAuthority.data', wrong);
-        }),
+      turn,
+      async certificateAuthority(signal) {
+        const { certificateAuthority } = await describeCluster(client, scope, clusterName, signal);
+        if (certificateAuthority !== undefined) return pemOf(certificateAuthority);
+        const remedy = 'The next audit tries again, once EKS has created the cluster.';
+        throw invalid(objectOf('eks:DescribeCluster'), 'the cluster has no CA yet', remedy);
+      },
 
-      authorities: (signal, begin) =>
-        eks.each(
-          {
-            list: 'eks:ListCertificateAuthorities',
-            describe: 'eks:DescribeCertificateAuthority',
-            remedies: LIST_AUTHORITIES_REMEDIES,
-            max: MAX_AUTHORITIES,
-            id: AUTHORITY_ID,
-            idWords: 'id of a CA',
-            page: (nextToken) => async (client, sending) => {
-              const command = new ListCertificateAuthoritiesCommand({ clusterName, maxResults: PAGE, nextToken });
-              const { certificateAuthorities: found, nextToken: next } = await client.send(command, sending);
-              return { items: Array.isArray(found) ? found.map((summary) => summary?.id) : undefined, nextToken: next };
-            },
-            one: (certificateAuthorityId) => (client, sending) =>
-              client.send(new DescribeCertificateAuthorityCommand({ clusterName, certificateAuthorityId }), sending),
-            read: ({ certificateAuthority }, id, wrong) => readAuthority(certificateAuthority, id, wrong),
-          },
-          signal,
-          begin,
-        ),
+      async authorities(signal) {
+        const object = objectOf('eks:ListCertificateAuthorities');
+        const call = { object, remedies: LIST_AUTHORITIES_REMEDIES };
+        const summaries = await callAws(call, signal, async (abortSignal) => {
+          const pages = paginateListCertificateAuthorities({ client }, { clusterName }, { abortSignal });
+          return listed(pages, ({ certificateAuthorities }) => certificateAuthorities, AuthoritySummaries, object);
+        });
+        const one = objectOf('eks:DescribeCertificateAuthority');
+        return each(summaries, async ({ id: certificateAuthorityId }) => {
+          const command = new DescribeCertificateAuthorityCommand({ clusterName, certificateAuthorityId });
+          const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
+          const described = parsed(DescribedAuthority, answer.certificateAuthority, one);
+          const { validity, scheduledEvents, data: certificate, ...authority } = described;
+          if (authority.id !== certificateAuthorityId) throw invalid(one, 'the answer is about another CA');
+          return {
+            ...authority,
+            ...validity,
+            ...scheduledEvents,
+            certificate,
+          };
+        });
+      },
 
-      nodegroups: (signal, begin) =>
-        eks.each(
-          {
-            list: 'eks:ListNodegroups',
-            describe: 'eks:DescribeNodegroup',
-            max: MAX_NODEGROUPS,
-            id: NODEGROUP_NAME,
-            idWords: 'name of a node group',
-            page: (nextToken) => async (client, sending) => {
-              const command = new ListNodegroupsCommand({ clusterName, maxResults: PAGE, nextToken });
-              const answer = await client.send(command, sending);
-              return { items: answer.nodegroups, nextToken: answer.nextToken };
-            },
-            one: (nodegroupName) => (client, sending) =>
-              client.send(new DescribeNodegroupCommand({ clusterName, nodegroupName }), sending),
-            read({ nodegroup }, name, wrong) {
-              if (nodegroup?.nodegroupName !== name) throw wrong('the answer is not about this node group');
-              const { createdAt } = nodegroup;
-              if (!isTime(createdAt)) throw wrong('nodegroup.createdAt is not a time');
-              return { name, createdAt: createdAt.getTime() };
-            },
-          },
-          signal,
-          begin,
-        ),
+      async nodegroups(signal) {
+        const object = objectOf('eks:ListNodegroups');
+        const names = await callAws({ object }, signal, async (abortSignal) => {
+          const pages = paginateListNodegroups({ client }, { clusterName }, { abortSignal });
+          return listed(pages, ({ nodegroups }) => nodegroups, NodegroupNames, object);
+        });
+        const one = objectOf('eks:DescribeNodegroup');
+        return each(names, async (nodegroupName) => {
+          const command = new DescribeNodegroupCommand({ clusterName, nodegroupName });
+          const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
+          const { nodegroupName: name, createdAt } = parsed(DescribedNodegroup, answer.nodegroup, one);
+          if (name !== nodegroupName) throw invalid(one, 'the answer is not about this node group');
+          return { name, createdAt };
+        });
+      },
     };
   };
 }
 
-/** @throws AwsError `invalid` */
-function readAuthority(authority: CertificateAuthority | undefined, id: string, wrong: Wrong): EksAuthority {
-  if (authority?.id !== id) throw wrong('the answer is about another CA');
-  const { signingStatus, distributionStatus, validity, scheduledEvents, data } = authority;
-  const wrongField = (field: string, what: string) => wrong(`certificateAuthority.${field} ${what}`);
-  const at = (field: string, value: unknown): number | undefined => {
-    if (value == null) return undefined;
-    if (!isTime(value)) throw wrongField(field, 'is not a time');
-    return value.getTime();
-  };
-  const createdAt = at('createdAt', authority.createdAt);
-  if (createdAt === undefined) throw wrongField('createdAt', 'is missing');
-  if (signingStatus === undefined || !SIGNING.has(signingStatus))
-    throw wrongField('signingStatus', 'is not a known status');
-  if (distributionStatus === undefined || !DISTRIBUTION.has(distributionStatus))
-    throw wrongField('distributionStatus', 'is not a known status');
-  return {
-    id,
-    createdAt,
-    notBefore: at('validity.notBefore', validity?.notBefore),
-    notAfter: at('validity.notAfter', validity?.notAfter),
-    signingStatus,
-    distributionStatus,
-    firstAutoActivation: at('scheduledEvents.firstAutoActivation', scheduledEvents?.firstAutoActivation),
-    finalAutoActivation: at('scheduledEvents.finalAutoActivation', scheduledEvents?.finalAutoActivation),
-    certificate: data == null ? undefined : pemOf(data, 'certificateAuthority.data', wrong),
-  };
+/** Without those that were deleted since they were listed. */
+async function each<I, T>(items: readonly I[], describe: (item: I) => Promise<T>): Promise<readonly T[]> {
+  const described = await Promise.all(
+    items.map(async (item) => {
+      try {
+        return [await describe(item)];
+      } catch (error) {
+        if (error instanceof AwsError && error.kind === 'not-found') return [];
+        throw error;
+      }
+    }),
+  );
+  return described.flat();
 }
 
-/**
- * Decodes PEM from base64. The documentation only says "the Base64-encoded public certificate", so DER is accepted too.
- *
- * @throws AwsError `invalid`
- */
-function pemOf(data: unknown, field: string, wrong: Wrong): string {
-  if (!isCa(data)) throw wrong(`${field} is not base64 of at most ${MAX_CA} characters`);
+/** Decodes PEM from base64. The documentation only says "the Base64-encoded public certificate", so DER is accepted too. */
+function pemOf(data: string): string {
   const bytes = Buffer.from(data, 'base64');
   const isDer = bytes[0] === 0x30 && !bytes.includes('-----BEGIN');
   if (!isDer) return bytes.toString('utf8');

@@ -12,10 +12,10 @@ export const eksAuthorities: AuditSource = {
   stage: 'second',
   deadlineMs: 10_000,
   off: ({ eks }) => (eks === undefined ? false : undefined),
-  async observe({ target: { eks, cluster }, now, signal, begin }) {
+  async observe({ target: { eks, cluster }, now, signal }) {
     if (eks === undefined) return { observations: [], count: 0 };
     const told = { source: 'eks-authorities' as const, observedAt: timestamp(now()) };
-    const authorities = await eks.authorities(signal, begin);
+    const authorities = await eks.authorities(signal);
     const observations = authorities.flatMap((authority): readonly Observation[] => {
       const { certificate, notBefore, notAfter } = authority;
       const id = printable(authority.id);

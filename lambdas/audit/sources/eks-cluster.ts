@@ -8,7 +8,7 @@ export const eksCluster: AuditSource = {
   stage: 'first',
   deadlineMs: 10_000,
   off: ({ eks }) => (eks === undefined ? false : undefined),
-  async observe({ target: { eks, cluster }, now, signal, begin }) {
+  async observe({ target: { eks, cluster }, now, signal }) {
     if (eks === undefined) return { observations: [], count: 0 };
     const sighting = {
       source: 'eks-cluster' as const,
@@ -16,7 +16,7 @@ export const eksCluster: AuditSource = {
       what: 'eks-cluster-ca' as const,
       where: 'EKS certificateAuthority.data',
     };
-    const pem = await eks.certificateAuthority(signal, begin);
+    const pem = await eks.certificateAuthority(signal);
     const { observations, certificates } = certificatesAt(sighting, pem, cluster.provider);
     return { observations, count: 1, authorities: certificates };
   },

@@ -11,10 +11,10 @@ export const eksNodegroups: AuditSource = {
   stage: 'third',
   deadlineMs: 10_000,
   off: ({ eks }) => (eks === undefined ? false : undefined),
-  async observe({ target: { eks }, hasSuccessor, now, signal, begin }) {
+  async observe({ target: { eks }, hasSuccessor, now, signal }) {
     if (eks === undefined || !hasSuccessor) return { observations: [], count: 0 };
     const told = { source: 'eks-nodegroups' as const, observedAt: timestamp(now()) };
-    const groups = await eks.nodegroups(signal, begin);
+    const groups = await eks.nodegroups(signal);
     const observations = groups.map(({ name, createdAt }) => ({
       kind: 'member' as const,
       ...told,

@@ -53,7 +53,6 @@ describe('the simulated EKS', () => {
       vpcId: 'vpc-1',
       endpointPublicAccess: false,
       serviceIpv4Cidr: '10.100.0.0/16',
-      authenticationMode: 'API',
     });
     const { cluster } = await eks.send(new DescribeClusterCommand({ name: 'berlin' }));
     expect(cluster).toMatchObject({
@@ -65,7 +64,6 @@ describe('the simulated EKS', () => {
       tags: { team: 'blue' },
       resourcesVpcConfig: { vpcId: 'vpc-1', endpointPublicAccess: false, endpointPrivateAccess: true },
       kubernetesNetworkConfig: { serviceIpv4Cidr: '10.100.0.0/16' },
-      accessConfig: { authenticationMode: 'API' },
     });
   });
 

@@ -43,8 +43,6 @@ export interface SimulatedEksCluster {
   readonly publicAccessCidrs?: readonly string[];
   /** @default 172.20.0.0/16 */
   readonly serviceIpv4Cidr?: string;
-  /** @default API_AND_CONFIG_MAP */
-  readonly authenticationMode?: 'API' | 'API_AND_CONFIG_MAP' | 'CONFIG_MAP';
   /** @default none */
   readonly authorities?: readonly SimulatedEksAuthority[];
   /** @default none */
@@ -198,7 +196,6 @@ function described({ account, region }: Place, cluster: SimulatedEksCluster) {
       publicAccessCidrs: endpointPublicAccess ? publicAccessCidrs : [],
     },
     kubernetesNetworkConfig: { serviceIpv4Cidr, ipFamily: 'ipv4' },
-    accessConfig: { authenticationMode: cluster.authenticationMode ?? 'API_AND_CONFIG_MAP' },
   };
 }
 

@@ -7,9 +7,10 @@ import { eksCluster } from '../../../lambdas/audit/sources/eks-cluster.ts';
 import { eksNodegroups } from '../../../lambdas/audit/sources/eks-nodegroups.ts';
 import type { EksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import { createPace } from '../../../lambdas/aws/pace.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { planTick } from '../../../lambdas/fleet/plan-tick.ts';
+import { createTokenBucket } from '../../fleet/aws/token-bucket.ts';
+import { pacedCalls } from '../aws/paced-calls.ts';
 import { DUBLIN, registered, registry } from '../fleet/values.ts';
 import { fakeClient } from './sources/fake-cluster.ts';
 
@@ -27,45 +28,42 @@ vi.mock('node:timers/promises', () => ({
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'], now: NOW }));
 afterEach(() => void vi.useRealTimers());
 
-/** EKS of one account and Region: ten calls a second, each answered after 80 ms. The first call of a source is a list. */
-function eksOf(index: number, pace: ReturnType<typeof createPace>, counts: { calls: number }): EksAuditReader {
-  const call = async (signal: AbortSignal, begin?: () => void): Promise<void> =>
-    pace(
-      async () => {
-        if (signal.aborted) throw new AwsError({ kind: 'aborted', object: 'eks', problem: 'late', remedy: 'None.' });
-        begin?.();
-        counts.calls += 1;
-        await new Promise((resolve) => setTimeout(resolve, 80));
-      },
-      signal,
-      begin !== undefined,
-    );
-  const calls = async (count: number, signal: AbortSignal, begin?: () => void): Promise<void> => {
-    await call(signal, begin);
-    await Promise.all(Array.from({ length: count }, async () => call(signal)));
+/** One cluster in an EKS that answers each call after 80 ms. */
+function eksOf(index: number, { turn, call }: ReturnType<typeof pacedCalls>): EksAuditReader {
+  const calls = async (follow: number, signal: AbortSignal): Promise<void> => {
+    if (signal.aborted) throw new AwsError({ kind: 'aborted', object: 'eks', problem: 'late', remedy: 'None.' });
+    await call();
+    await Promise.all(Array.from({ length: follow }, call));
+    if (signal.aborted) throw new AwsError({ kind: 'aborted', object: 'eks', problem: 'late', remedy: 'None.' });
   };
   const authority = (id: string, signingStatus: 'IN_USE' | 'NOT_USED') =>
     ({ id, createdAt: NOW - 9 * DAY, signingStatus, distributionStatus: 'COMPLETE' }) as const;
   const authorities = [authority('one', 'IN_USE'), ...(index % 10 === 0 ? [authority('two', 'NOT_USED')] : [])];
   return {
-    async certificateAuthority(signal, begin) {
-      await calls(0, signal, begin);
+    turn,
+    async certificateAuthority(signal) {
+      await calls(0, signal);
       return 'no PEM: a finding that lasts';
     },
-    async authorities(signal, begin) {
-      await calls(authorities.length, signal, begin);
+    async authorities(signal) {
+      await calls(authorities.length, signal);
       return authorities;
     },
-    async nodegroups(signal, begin) {
-      await calls(3, signal, begin);
+    async nodegroups(signal) {
+      await calls(3, signal);
       return ['a', 'b', 'c'].map((name) => ({ name, createdAt: NOW - 30 * DAY }));
     },
   };
 }
 
 it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit that looks slow', async () => {
-  const pace = createPace(10);
-  const counts = { calls: 0 };
+  const bucket = createTokenBucket({ rate: 10, burst: 10 }, () => performance.now());
+  const counts = { calls: 0, throttled: 0 };
+  const paced = pacedCalls(10, async () => {
+    counts.calls += 1;
+    counts.throttled += bucket.take() ? 0 : 1;
+    await new Promise((resolve) => setTimeout(resolve, 80));
+  });
   const targets = Array.from({ length: 1_000 }, (_, index): AuditTarget => {
     const id = `111122223333/eu-central-1/c${index}`;
     return {
@@ -73,7 +71,7 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
       cluster: { name: `c${index}`, provider: 'eks' },
       workload: fakeClient({}),
       machinesNamespace: 'eksa-system',
-      eks: eksOf(index, pace, counts),
+      eks: eksOf(index, paced),
       reach: { handshakes: false, secrets: false, kubeletMetrics: false },
     };
   });
@@ -123,4 +121,5 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
   const lasting = [...snapshots.values()].filter(({ findings }) => findings[0]?.severity === 'critical');
   expect(lasting.length).toBe(1_000);
   expect(counts.calls).toBeGreaterThan(ROUNDS * 1_900);
+  expect(counts.throttled).toBeLessThan(counts.calls / 100);
 }, 120_000);

@@ -25,10 +25,6 @@ describe('describedCluster', () => {
     expect(found({ status }).target).toBeDefined();
   });
 
-  it('is a target also where aws-auth maps the role', () => {
-    expect(found({ authenticationMode: 'CONFIG_MAP' }).target).toBeDefined();
-  });
-
   it('knows where the hybrid nodes of the cluster are', () => {
     const remoteNodeNetworks = ['10.80.0.0/16'];
     expect(found({ remoteNodeNetworks }).target?.cluster).toMatchObject({ remoteNodeNetworks });

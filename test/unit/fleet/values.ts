@@ -60,7 +60,6 @@ export const TROUBLE: Problem = { kind: 'denied', object: 'cluster x', message: 
 export function eksCluster(changed: Partial<EksCluster> = {}): EksCluster {
   return {
     name: 'dublin',
-    arn: 'arn:aws:eks:eu-central-1:111122223333:cluster/dublin',
     status: 'ACTIVE',
     endpoint: 'https://0A1B.gr7.eu-central-1.eks.amazonaws.com',
     certificateAuthority: 'Q0E=',
@@ -69,7 +68,6 @@ export function eksCluster(changed: Partial<EksCluster> = {}): EksCluster {
     endpointAccess: 'public',
     serviceCidrs: ['172.20.0.0/16'],
     remoteNodeNetworks: [],
-    authenticationMode: 'API',
     ...changed,
   };
 }

@@ -58,7 +58,8 @@ export function eksContext(eks: Partial<EksAuditReader>): AuditContext {
     throw new Error('not to be asked');
   };
   const context = contextOf(fakeClient({}), { provider: 'eks' });
-  const reader = { certificateAuthority: unasked, authorities: unasked, nodegroups: unasked, ...eks };
+  const turn = async () => undefined;
+  const reader = { turn, certificateAuthority: unasked, authorities: unasked, nodegroups: unasked, ...eks };
   return { ...context, target: { ...context.target, eks: reader } };
 }
 
