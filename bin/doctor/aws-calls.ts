@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
 import { DescribeAccessEntryCommand, EKSClient } from '@aws-sdk/client-eks';
 import {
   GetAccountSettingsCommand,
@@ -23,7 +26,6 @@ import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { REGION_REMEDY, requireRegion } from '../aws-region.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
-import { missingProfile } from './aws-profile.ts';
 import { readSubscriptions, type Subscriptions } from './subscriptions-check.ts';
 
 export interface AwsCaller extends HubIdentity {
@@ -170,4 +172,24 @@ async function settle(sts: STSClient, object: string, signal: AbortSignal, env: 
     problems.map(({ problem }) => problem).join('; '),
     problems.map(({ remedy }) => remedy).join(' '),
   );
+}
+
+/**
+ * The profile in AWS_PROFILE if neither file has it: the SDK then reports only missing credentials.
+ * Source: AWS SDKs and Tools Reference Guide, "Shared config and credentials files".
+ */
+async function missingProfile(env: NodeJS.ProcessEnv): Promise<string | undefined> {
+  const profile = env['AWS_PROFILE'] ?? '';
+  if (profile === '') return undefined;
+  const files = [
+    env['AWS_CONFIG_FILE'] ?? join(homedir(), '.aws', 'config'),
+    env['AWS_SHARED_CREDENTIALS_FILE'] ?? join(homedir(), '.aws', 'credentials'),
+  ];
+  const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));
+  const names = texts.flatMap((text) =>
+    [...text.matchAll(/^\s*\[\s*(?:profile\s+)?(?<name>[^\]]+?)\s*\]/gm)].map(({ groups }) =>
+      groups?.['name']?.replaceAll(/["']/g, ''),
+    ),
+  );
+  return names.includes(profile) ? undefined : profile;
 }

@@ -1,17 +1,22 @@
-import { type AuditSummary, type ClassEnd, MAX_SUMMARY_FINDINGS, SUMMARY_LIMITS } from '../contracts/audit-summary.ts';
+import {
+  type AuditSummary,
+  type ClassEnd,
+  type FindingTally,
+  kindOf,
+  MAX_SUMMARY_FINDINGS,
+  SUMMARY_LIMITS,
+} from '../contracts/audit-summary.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
+import { compare } from '../words.ts';
 import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
 import { byUrgency, mostUrgent } from './rules/findings.ts';
-import { largestTally, tallyOf } from './tally.ts';
 
-/** Bytes of JSON of a summary's findings: a thousand full summaries then take under 8 MB. */
-const FINDINGS_SIZE = 5_000;
 const KEPT_PLACES = 2;
 
 export interface SummaryOptions {
@@ -58,7 +63,7 @@ export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSumma
     known.set(keyOf(finding), earlier === undefined ? finding : worseOf(earlier, finding));
   }
   const findings = [...known.values()].toSorted(byUrgency);
-  const tally = largestTally([before.tally, partial.tally, tallyOf(findings)]);
+  const tally = combined([...before.tally, ...partial.tally, ...tallyOf(findings)], Math.max);
   const most = (severity: Severity) =>
     tally.reduce((sum, entry) => (entry.severity === severity ? sum + entry.count : sum), 0);
   const counts = { critical: most('critical'), warning: most('warning'), info: most('info') };
@@ -104,11 +109,7 @@ function countsOf(findings: readonly KeptFinding[]): AuditSummary['counts'] {
 }
 
 function firstFindings(findings: readonly KeptFinding[]): readonly KeptFinding[] {
-  const first = mostUrgent(findings.map(withoutCommand), {
-    most: MAX_SUMMARY_FINDINGS,
-    bytes: Number.POSITIVE_INFINITY,
-  });
-  return mostUrgent(first.map(bounded), { most: MAX_SUMMARY_FINDINGS, bytes: FINDINGS_SIZE });
+  return mostUrgent(findings, MAX_SUMMARY_FINDINGS).map(withoutCommand).map(bounded);
 }
 
 function withoutCommand(finding: KeptFinding & { readonly command?: string }): KeptFinding {
@@ -166,4 +167,22 @@ function sourcesOf(observations: readonly Observation[], auditedAt: string): Aud
     unread: having((observation) => observation.kind === 'unread' && observation.where === undefined),
     off: having(({ kind }) => kind === 'off'),
   };
+}
+
+/** All of the findings, counted by kind. Pure. */
+export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
+  return combined(
+    findings.map(({ code, severity, what }) => ({ code, severity, what, count: 1 })),
+    (a, b) => a + b,
+  );
+}
+
+/** One entry a kind, the worst first. */
+function combined(tally: readonly FindingTally[], of: (a: number, b: number) => number): readonly FindingTally[] {
+  const kinds = new Map<string, FindingTally>();
+  for (const entry of tally) {
+    const key = kindOf(entry);
+    kinds.set(key, { ...entry, count: of(kinds.get(key)?.count ?? 0, entry.count) });
+  }
+  return [...kinds].toSorted(([a], [b]) => compare(a, b)).map(([, entry]) => entry);
 }

@@ -6,12 +6,13 @@ import type { SweepOutcome } from '../contracts/outcome.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { recoveryOf } from '../fleet/recovery.ts';
-import type { JournalEntry } from '../journal/journal.ts';
-import type { Journaled, SweepJournal } from '../journal/sweep-journal.ts';
+import { type JournalEntry } from '../journal/journal.ts';
+import { appendDecisions, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
+import { printable } from '../printable.ts';
 import { createProcessorBudget, type ProcessorBudget } from '../processor-time.ts';
+import type { Recovery } from '../recovery/recovery.ts';
+import { counted } from '../words.ts';
 import { type ConnectOptions, createConnect } from './connect/connect.ts';
-import { keepDecisions } from './keep-decisions.ts';
-import { recoveryNotice } from './recovery-notice.ts';
 import {
   type Known,
   type Minute,
@@ -226,4 +227,53 @@ function told(
 function untoldSpent({ outcome }: SweptOrder, { budget }: Minute): readonly Problem[] {
   const spent = spentProblem(`cluster ${outcome.id}`, budget.signal);
   return spent === undefined || outcome.problems.some(({ message }) => message === spent.message) ? [] : [spent];
+}
+
+/** Time to record decisions after the minute is over. Milliseconds. */
+const SHORTEST_MS = 3_000;
+/** A failing journal must not delay other clusters of the batch: the log has its lines. Milliseconds. */
+const LONGEST_MS = 10_000;
+
+/**
+ * Writes decisions into the journal. It may outlast the minute: writes to the cluster must be on record. Never rejects.
+ *
+ * @returns empty without decisions
+ */
+async function keepDecisions(
+  journal: SweepJournal | undefined,
+  entries: readonly JournalEntry[],
+  { order, endsAt, last }: Minute,
+): Promise<readonly Journaled[]> {
+  if (journal === undefined || entries.length === 0) return [];
+  const end = new AbortController();
+  const stop = (): void => end.abort();
+  const timers = [setTimeout(stop, Math.min(Math.max(endsAt - performance.now(), SHORTEST_MS), LONGEST_MS))];
+  const hurry = (): void => void timers.push(setTimeout(stop, SHORTEST_MS));
+  if (last.aborted) hurry();
+  else last.addEventListener('abort', hurry, { once: true });
+  try {
+    return [await appendDecisions(journal, order.target.id, entries, end.signal)];
+  } finally {
+    last.removeEventListener('abort', hurry);
+    timers.forEach(clearTimeout);
+  }
+}
+
+/**
+ * Reported as long as it is in force, also if the cluster cannot be reached: a forgotten one must be noticed.
+ *
+ * @param id of the cluster
+ * @param unused why nothing is approved
+ */
+function recoveryNotice({ nodes, until, by }: Recovery, id: string, unused: string | undefined): Problem {
+  const what = `until ${until} client certificates of ${counted(nodes.length, 'node')} of its control plane are approved, because ${printable(by, 100)} says so`;
+  return {
+    kind: 'recovery-nodes',
+    object: `recovery of cluster ${id}`,
+    message: unused === undefined ? what : `${what}; nothing was approved now: ${printable(unused, 250)}`,
+    remedy:
+      unused === undefined
+        ? 'It ends automatically; certmarshal runbook recovery says what to do meanwhile. If no one knows why, remove nodes from recovery in fleet.yaml, and deploy.'
+        : 'Read the other findings of the cluster; the next sweep tries again.',
+  };
 }

@@ -9,11 +9,8 @@ import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
 
 /** Most findings in a summary; the snapshot has all. */
 export const MAX_SUMMARY_FINDINGS = 20;
-/**
- * Most kinds of findings in one tally, 6 kB of JSON. Above this the class is dropped: codes and severities alone are
- * fewer.
- */
-export const MAX_TALLY = 60;
+/** Kinds of findings. */
+const MAX_TALLY = Object.keys(FINDING_CODES).length * SEVERITIES.length * (Object.keys(CERTIFICATE_CLASSES).length + 1);
 /** Characters of each text in a summary; longer text is cut here, and whole in the snapshot. */
 export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
 
@@ -48,7 +45,7 @@ export const KeptFinding = z.pipe(
   z.transform((finding) => ({ ...finding, runbook: runbookOf(finding.code) })),
 );
 
-/** The number of findings of one kind. A tally that would be too long has no classes. */
+/** The number of findings of one kind. */
 const FindingTally = z.object({ code: Code, severity: Severity, what: z.optional(Class), count: Count });
 export type FindingTally = Contract<typeof FindingTally>;
 

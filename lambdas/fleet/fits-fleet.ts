@@ -1,4 +1,4 @@
-import type { Fleet } from '../config/fleet.ts';
+import { type Fleet } from '../config/fleet.ts';
 import type { ClusterFacts, Order, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
@@ -7,7 +7,6 @@ import { HUB_SIZES } from '../hub-sizes.ts';
 import { isAhead } from '../time.ts';
 import { nameMayBeWanted } from './cluster-selection.ts';
 import { eksTarget, lanesFor } from './eks-target.ts';
-import { handshakeLanes } from './handshake-lanes.ts';
 import { listedClusters } from './listed-clusters.ts';
 import { expiredServerOf } from './recovery.ts';
 import { eksSources, type HubIdentity } from './sources.ts';
@@ -149,4 +148,12 @@ function refused(id: string, why: string): { readonly ok: false; readonly proble
         'Nothing to do if certmarshal was just deployed: the next order is as fleet.yaml says. If not, find out who else may write to the state bucket.',
     },
   };
+}
+
+/**
+ * Names of the lanes that reach machines: those in a VPC, unless switched off. Machines are unreachable from outside a
+ * VPC.
+ */
+function handshakeLanes({ lanes }: Pick<Fleet, 'lanes'>): readonly string[] {
+  return lanes.filter(({ handshakes }) => handshakes !== false).map(({ name }) => name);
 }

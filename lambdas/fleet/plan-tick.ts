@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { sawSomething } from '../audit/summary.ts';
 import type { RecoveryEntry } from '../config/fleet.ts';
 import type { FleetIndex } from '../contracts/fleet-index.ts';
@@ -13,7 +14,6 @@ import { DAY_MS, MINUTE_MS } from '../time.ts';
 import { DEADLINE_MS, SHORT_DEADLINE_MS } from './deadlines.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { factsOf } from './fits-fleet.ts';
-import { isTurnOf, minutesSinceTurnOf } from './phase.ts';
 import { recoveryOf } from './recovery.ts';
 import { sameServer } from './same-server.ts';
 import { type Shard, shardsOf } from './shards.ts';
@@ -304,4 +304,24 @@ function unknownLane({ id, lane }: Target): Problem {
     message: `it was found for lane ${lane}, which is not deployed`,
     remedy: `Nothing to do if lane ${lane} was just removed: the next discovery finds another one. Otherwise add it to lanes in fleet.yaml, and deploy.`,
   };
+}
+
+/**
+ * Whether it is the turn of a cluster for work done every `minutes`. Clusters have different, fixed minutes, so that a
+ * fleet spreads its heavy work.
+ *
+ * @param tick milliseconds since the epoch
+ */
+export function isTurnOf(id: string, minutes: number, tick: number): boolean {
+  return minutesSinceTurnOf(id, minutes, tick) === 0;
+}
+
+/**
+ * Minutes since the turn of a cluster: 0 to `minutes` - 1.
+ *
+ * @param tick milliseconds since the epoch
+ */
+function minutesSinceTurnOf(id: string, minutes: number, tick: number): number {
+  const phase = createHash('sha256').update(id).digest().readUInt32BE() % minutes;
+  return (Math.floor(tick / MINUTE_MS) - phase + minutes) % minutes;
 }

@@ -1,6 +1,5 @@
 import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
-import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { requestHash, type SigningRequest } from '../resources/signing-request.ts';
 import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
@@ -26,9 +25,8 @@ export interface DecisionCollector {
 /** Most refusals of a sweep. A cluster decides how many there are, not how much is written about them. */
 export const MAX_REFUSALS = 500;
 
-const MAX_NAMES = 100;
-/** All names of a line together, in bytes of JSON: a hundred names of a real node are shorter. */
-const MAX_NAME_BYTES = 4_096;
+/** A real node has fewer. */
+const MAX_NAMES = 20;
 const MAX_EVIDENCE = 20;
 
 /**
@@ -81,11 +79,7 @@ export function decisionEntry(
     csr: printable(csr.name, 253),
     uid: printable(csr.uid, 100),
     requester: printable(csr.username, 300),
-    names: fitting(
-      names.slice(0, MAX_NAMES).map(({ name }) => printable(name, 253)),
-      MAX_NAMES,
-      MAX_NAME_BYTES,
-    ),
+    names: names.slice(0, MAX_NAMES).map(({ name }) => printable(name, 253)),
     nameCount: names.length,
     verdict,
     reason: judged.reason,

@@ -1,18 +1,21 @@
 import { createHash } from 'node:crypto';
+import { issuedTotal } from '../audit/issued-words.ts';
 import { pasteable } from '../command.ts';
-import type { FleetHealth } from '../health/fleet-health.ts';
+import type { VerdictCounts } from '../contracts/audit-summary.ts';
+import { type ClusterHealth, type FleetHealth } from '../health/fleet-health.ts';
+import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
 import { answers } from './answers.ts';
-import { clusterDetails, type Typed, VOCABULARY } from './cluster-details.ts';
+import { clusterDetails, type Depth, type Typed, VOCABULARY } from './cluster-details.ts';
 import { clusterColumns, clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
-import { type Fitted, fit } from './fit.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
-import { provenLine } from './proven.ts';
+import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
+import { share } from './scale.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
 import { discovery, unknown } from './unknown.ts';
-import { counted, cut, number, timeTag } from './words.ts';
+import { counted, cut, names, number, timeTag } from './words.ts';
 
 export interface PageOptions {
   /** Size of the whole page in bytes; the least urgent details are dropped, and the page says so. @default 1,000,000 */
@@ -157,4 +160,88 @@ function dataOf({ health, program, runbooks }: Frame, { pieces }: Fitted): strin
 
 function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}
+
+/** Minimum part of a bar as wide as the page, percent. */
+const LEAST = 1;
+
+/**
+ * Proven kubelet serving certificates of the whole fleet: one number, one bar, and the number of every verdict, zeros
+ * included.
+ */
+function provenLine(clusters: readonly ClusterHealth[]): Html {
+  const present = clusters.filter(({ state }) => state !== 'gone');
+  const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);
+  const others = present.filter(({ audit }) => audit?.issued === undefined);
+  const counts = sumOf(known);
+  const total = issuedTotal(counts);
+  return html`<section class="proofs" aria-labelledby="proofs"><h2 id="proofs">Whose certificates are proven</h2>${
+    total === 0
+      ? html`<p class="calm">No certificate that was issued to a kubelet is known yet.</p>`
+      : html`<p><b>${number(counts.proven)}</b> of ${number(total)} kubelet certificates</p>
+<svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
+<ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
+          others.length > 0 &&
+          html`<li class="none"><i aria-hidden="true">–</i> ${counted(others.length, 'cluster')} not known: ${names(others)}</li>`
+        }</ul>`
+  }</section>`;
+}
+
+function sumOf(all: readonly VerdictCounts[]): VerdictCounts {
+  const sum = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  for (const counts of all) for (const verdict of ISSUED_VERDICTS) sum[verdict] += counts[verdict];
+  return sum;
+}
+
+function part({ verdict, from, width }: Segment): Html {
+  return html`<rect class="${VERDICT_LOOKS[verdict].tone}" x="${share(from)}" width="${share(width)}" height="10"/>`;
+}
+
+function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterHealth[]): Html {
+  const { symbol, tone } = VERDICT_LOOKS[verdict];
+  const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.counts[verdict] ?? 0) > 0) : [];
+  return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${named.length > 0 && html`: ${names(named)}`}</li>`;
+}
+
+interface Fitted {
+  /** One for each cluster, in order; `null` without room. */
+  readonly pieces: readonly (string | null)[];
+  /** Number of clusters in full, then in short. */
+  readonly full: number;
+  readonly short: number;
+}
+
+/** If there is no room for all clusters in short, the most urgent ones get the room in full. */
+const SHORT_SHARE = 0.6;
+
+/**
+ * Chooses how much of each cluster to show so that all fit: each in short, then in full while there is room. The least
+ * urgent ones are dropped first. Pure.
+ *
+ * @param count of clusters, the most urgent ones first
+ * @param room bytes, with a comma after each
+ */
+export function fit(count: number, room: number, piece: (index: number, depth: Depth) => string): Fitted {
+  const shorts = Array.from({ length: count }, (_, index) => piece(index, 'short'));
+  // `null,` for a dropped one.
+  const free = room - 5 * count;
+  const growth = shorts.map((text) => Buffer.byteLength(text) - 4);
+  const all = growth.reduce((sum, bytes) => sum + bytes, 0);
+  let left = all <= free ? free : free * SHORT_SHARE;
+  let told = 0;
+  while (told < count && left >= (growth[told] ?? 0)) {
+    left -= growth[told] ?? 0;
+    told += 1;
+  }
+  if (all > free) left += free * (1 - SHORT_SHARE);
+  const pieces: (string | null)[] = shorts.map((text, index) => (index < told ? text : null));
+  let full = 0;
+  for (; full < count; full += 1) {
+    const text = piece(full, 'full');
+    const grows = Buffer.byteLength(text) - 4 - (full < told ? (growth[full] ?? 0) : 0);
+    if (grows > left) break;
+    left -= grows;
+    pieces[full] = text;
+  }
+  return { pieces, full, short: Math.max(0, told - full) };
 }

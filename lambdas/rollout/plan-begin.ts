@@ -1,13 +1,14 @@
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
+import { endOfWindow, nextOpening } from '../window/window.ts';
 import { counted, date, span } from '../words.ts';
 import { unseenServers } from './checks/machines.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
 import type { CheckQuestion } from './checks.ts';
 import { versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
-import { nextWindowOf } from './next-window.ts';
 import type { ObservedControlPlane, ObservedMachine } from './observed.ts';
+import type { RolloutPolicy } from './policy.ts';
 import { markOf, startOf } from './rollout-mark.ts';
 import type { RolloutCheck, RolloutStep } from './step.ts';
 import { dueFor, hasWaitedItsTurn, WAITED_MS } from './turn.ts';
@@ -220,4 +221,15 @@ function tooEarly({ observed }: CheckQuestion, start: number): string | undefine
     ({ createdAt }) => !(createdAt < start),
   );
   return young && `Machine ${young.name} was made just now, or the clocks differ`;
+}
+
+/**
+ * When a maintenance window opens next; undefined if one is open, there are none, or none opens again. Pure.
+ *
+ * @param now milliseconds since the epoch, as is the result
+ */
+function nextWindowOf({ windows }: Pick<RolloutPolicy, 'windows'>, now: number): number | undefined {
+  if (windows.some((window) => endOfWindow(window, now) !== undefined)) return undefined;
+  const opens = windows.flatMap((window) => nextOpening(window, now) ?? []);
+  return opens.length === 0 ? undefined : Math.min(...opens);
 }

@@ -10,17 +10,11 @@ import {
   ROLLOUT_LIMITS,
   type RolloutSummary,
 } from '../contracts/rollout-summary.ts';
-import { fitting } from '../fitting.ts';
 import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
 import type { MachineProgress, RolloutProgress } from './progress.ts';
 import type { RolloutCheck, RolloutStep } from './step.ts';
 import type { RolloutStepped } from './step-rollout.ts';
-
-/** Bytes of JSON, each. */
-const CHECKS_SIZE = 5_000;
-const REASONS_SIZE = 3_000;
-const MACHINES_SIZE = 3_000;
 
 /** The state of a cluster's rollout, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
@@ -82,11 +76,11 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
 /** Those not waived, bounded. */
 function failedChecks(checks: readonly RolloutCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
   const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
-  return { failed: fitting(failing.map(failedCheck), MAX_FAILED, CHECKS_SIZE), failedCount: failing.length };
+  return { failed: failing.slice(0, MAX_FAILED).map(failedCheck), failedCount: failing.length };
 }
 
 function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
-  return fitting(reasons.map(boundedReason), MAX_REASONS, REASONS_SIZE);
+  return reasons.slice(0, MAX_REASONS).map(boundedReason);
 }
 
 function failedCheck({ id, object, found, remedy, passing }: RolloutCheck): FailedCheck {
@@ -118,7 +112,7 @@ function partOf({ wanted, replaced, verified, machines, movedAt }: Omit<RolloutP
     wanted: whole(wanted),
     replaced: whole(replaced),
     verified: whole(verified),
-    machines: fitting(sorted.map(machineOf), MAX_MACHINES, MACHINES_SIZE),
+    machines: sorted.slice(0, MAX_MACHINES).map(machineOf),
     movedAt: textOf(movedAt),
   };
 }

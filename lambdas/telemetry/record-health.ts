@@ -1,7 +1,8 @@
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import { escaped } from '../printable.ts';
+import { printableName } from '../printable-name.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
-import { dimensionValue } from './dimension-value.ts';
 import { METRIC } from './metric-names.ts';
 import { count, createMetrics, type Telemetry } from './telemetry.ts';
 
@@ -142,4 +143,17 @@ function isJustDone({ state, since, durationMs, rollout }: Rollout, now: number)
 function entriesOf(totals: FleetHealth['totals']): readonly (readonly [SignalId, number])[] {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the keys of its type
   return Object.entries(totals) as (readonly [SignalId, number])[];
+}
+
+/** Source: CloudWatch API Reference, Dimension. */
+const MAX_VALUE = 1_024;
+
+/**
+ * A text as the value of a CloudWatch dimension: printable ASCII, 1 to 1,024 characters, not blank, no leading colon.
+ * Ids of clusters stay unchanged. Other characters become `\u{…}`, and a value that is too long ends in a hash of the
+ * whole, so that different texts stay different. Pure.
+ */
+export function dimensionValue(text: string): string {
+  const value = printableName(escaped(text, /[^\x20-\x7e]|^[: ]| $/gu), MAX_VALUE);
+  return value === '' ? String.raw`\u{}` : value;
 }

@@ -3,11 +3,9 @@ import { printable } from '../printable.ts';
 import type { Certificate, DecodedCertificate } from './certificate.ts';
 import { type CertificateExtensions, NO_EXTENSIONS, readExtensions } from './certificate-extensions.ts';
 import { readCertificateKey } from './certificate-key.ts';
-import { readTime } from './certificate-time.ts';
 import { DerReader, Refused, TAG } from './der.ts';
 import { goRefusal } from './go-refusal.ts';
 import { readNameText } from './name-text.ts';
-import { weakDigest } from './weak-signature.ts';
 
 /** A certificate with 100 names of 253 characters takes 30 KiB. */
 export const MAX_CERTIFICATE_BYTES = 64 * 1024;
@@ -121,4 +119,75 @@ function hexSerial(octets: Buffer): string {
   const hex = digits.padStart(digits.length + (digits.length % 2), '0');
   const most = 2 * MAX_SERIAL_OCTETS;
   return `${value < 0n ? '-' : ''}${hex.slice(0, most)}${hex.length > most ? '…' : ''}`;
+}
+
+const UTC_TIME = 0x17;
+const GENERALIZED_TIME = 0x18;
+
+// RFC 5280 §4.1.2.5 requires seconds and Z; some older certificates lack seconds or have an offset, and still mean one
+// instant.
+const UTC = /^(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)?(Z|[+-]\d{4})$/;
+const GENERALIZED = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:\.\d{1,9})?(Z|[+-]\d{4})$/;
+
+/**
+ * Reads the next value as a Time (RFC 5280 §4.1.2.5). Milliseconds since the epoch; negative before 1970.
+ *
+ * @throws Refused without a time zone
+ */
+function readTime(reader: DerReader, what: string): number {
+  const tag = reader.nextTag;
+  if (tag !== UTC_TIME && tag !== GENERALIZED_TIME) throw new Refused('UnexpectedStructure', `${what}: no time found`);
+  const octets = reader.octets(tag, what);
+  const text = octets.toString('latin1');
+  const found = (tag === UTC_TIME ? UTC : GENERALIZED).exec(text);
+  if (found === null) throw new Refused('UnexpectedStructure', `${what}: not a time in UTC`);
+  const [, digits = '', month, day, hour, minute, second = '00', zone = 'Z'] = found;
+  // Two-digit years are 1950 to 2049.
+  const year = tag === GENERALIZED_TIME ? digits : `${Number(digits) < 50 ? 20 : 19}${digits}`;
+  const time = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  // Date accepts hour 24, and day 31 of every month, as the day after.
+  if (new Date(time).getUTCDate() !== Number(day)) {
+    throw new Refused('UnexpectedStructure', `${what}: ${text} does not exist`);
+  }
+  return time - offsetMs(zone);
+}
+
+function offsetMs(zone: string): number {
+  const size = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3));
+  return (zone.startsWith('-') ? -size : size) * 60_000;
+}
+
+/** Signature algorithms by the digest that makes them weak (RFC 3279, RFC 5758, OIW). */
+const WEAK: ReadonlyMap<string, string> = new Map([
+  ['1.2.840.113549.1.1.2', 'MD2'],
+  ['1.2.840.113549.1.1.3', 'MD4'],
+  ['1.2.840.113549.1.1.4', 'MD5'],
+  ['1.2.840.113549.1.1.5', 'SHA-1'],
+  ['1.2.840.10040.4.3', 'SHA-1'],
+  ['1.2.840.10045.4.1', 'SHA-1'],
+  ['1.3.14.3.2.13', 'SHA-1'],
+  ['1.3.14.3.2.26', 'SHA-1'],
+  ['1.3.14.3.2.27', 'SHA-1'],
+  ['1.3.14.3.2.29', 'SHA-1'],
+  ['1.3.14.3.2.3', 'MD5'],
+  ['1.2.840.113549.2.5', 'MD5'],
+]);
+
+const RSASSA_PSS = '1.2.840.113549.1.1.10';
+
+/**
+ * The digest of a signature that an attacker could forge; undefined if none is known. `algorithm` is an
+ * AlgorithmIdentifier.
+ */
+function weakDigest(algorithm: Buffer): string | undefined {
+  const what = 'signature algorithm';
+  const reader = new DerReader(algorithm).enter(TAG.sequence, what);
+  const oid = reader.wideObjectIdentifier(what);
+  if (oid !== RSASSA_PSS) return WEAK.get(oid);
+  // RFC 4055 §3.1: every parameter has a default, and that of the digest is SHA-1.
+  if (reader.nextTag !== TAG.sequence) return undefined;
+  const parameters = reader.enter(TAG.sequence, what);
+  if (parameters.nextTag !== 0xa0) return 'SHA-1';
+  const digest = parameters.enter(0xa0, what).enter(TAG.sequence, what);
+  return WEAK.get(digest.wideObjectIdentifier(what));
 }

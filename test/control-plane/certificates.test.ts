@@ -1,8 +1,7 @@
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBundle } from '../../lambdas/x509/certificate-bundle.ts';
+import { decodeBundle, pemCertificates } from '../../lambdas/x509/certificate-bundle.ts';
 import { decodeCertificate } from '../../lambdas/x509/decode-certificate.ts';
-import { pemCertificates } from '../../lambdas/x509/pem-certificates.ts';
 import { runs } from '../runs.ts';
 import { certificateInputs, pemInputs } from '../unit/x509/certificate-inputs.ts';
 import { type Admin, connectAdmin } from './admin.ts';

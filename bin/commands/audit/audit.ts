@@ -10,12 +10,12 @@ import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import type { MinuteCommandOptions } from '../../minute/run-minutes.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
-import type { Places } from '../../terminal/phrases.ts';
+import { type Places } from '../../terminal/phrases.ts';
 import { startProgress } from '../../terminal/progress.ts';
-import { viewOf } from './groups.ts';
-import { auditJson } from './json.ts';
+import { type AuditView, certificatesOf, severityCounts, viewOf } from './groups.ts';
 import { type AuditIo, type AuditOnceOptions, auditOnce, CRITICAL_PASSES } from './once.ts';
-import { type AuditRepeat, auditRepeat } from './repeat.ts';
+import { type AuditRepeat, auditRepeat, nextOfFinding } from './repeat.ts';
+import { auditedSources, handshakesOf } from './sources.ts';
 import { openAuditTarget } from './target.ts';
 import { auditLines } from './view.ts';
 
@@ -157,4 +157,38 @@ function show(report: AuditReport, options: AuditCommandOptions, server: NamedSe
   const { verbose = false } = options;
   if (options.output === 'json') printJson(io, auditJson(viewOf(report, now), options));
   else print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));
+}
+
+/**
+ * The audit for programs: docs/output.md.
+ *
+ * @param given `verbose` includes all other observations
+ */
+function auditJson(
+  { report, groups, issued }: AuditView,
+  given: AuditRepeat & Pick<Places, 'program'> & { readonly verbose?: boolean },
+): object {
+  const { snapshot, durationMs, requests } = report;
+  const { version, cluster, provider, auditedAt, findings, observations } = snapshot;
+  const sources = auditedSources(observations);
+  return {
+    version,
+    cluster,
+    provider,
+    auditedAt,
+    durationMs,
+    requests,
+    handshakes: handshakesOf(sources),
+    counts: severityCounts(findings),
+    findings: findings.map((finding) => ({ ...finding, command: nextOfFinding(finding, given.program, given) })),
+    groups,
+    issued,
+    sources: {
+      read: sources.read.map(({ source, count }) => ({ source, count })),
+      unread: sources.unread.map(({ source, problem, message, remedy }) => ({ source, problem, message, remedy })),
+      off: sources.off.map(({ source, why }) => ({ source, why })),
+    },
+    certificates: certificatesOf(report),
+    observations: given.verbose === true ? observations.filter(({ kind }) => kind !== 'certificate') : undefined,
+  };
 }

@@ -1,4 +1,4 @@
-import type { ExpiryFinding, KeptFinding } from '../../contracts/finding.ts';
+import type { ExpiryFinding } from '../../contracts/finding.ts';
 import { MAX_FINDINGS } from '../../contracts/snapshot.ts';
 import type { Provider } from '../../identifiers.ts';
 import { printable } from '../../printable.ts';
@@ -10,8 +10,6 @@ import { compare, isoOf, timeOf } from '../../words.ts';
 import { COMMANDS } from '../commands.ts';
 import type { Draft } from './draft.ts';
 
-/** Bytes of the JSON of all findings; ordinary ones have under 800. */
-const MAX_BYTES = 12 * 1024 * 1024;
 const MAX_PLACES = 20;
 /** Characters. */
 const LIMITS = { object: 300, place: 200, message: 600, renewedBy: 200 };
@@ -47,44 +45,28 @@ export function* findingsOf(
     if (other === undefined || byUrgency(draft, other) < 0) found.set(key, draft);
   });
   const sorted = yield* sortInSteps([...found.values()], byUrgency);
-  // Only these can be shown, and building a finding is most of the work.
-  const { theirs, own } = yield* firstByTurns(sorted, MAX_FINDINGS);
-  const first = new Set([...theirs, ...own]);
-  const candidates = sorted.filter((draft) => first.has(draft));
-  const findings = yield* mapInSteps(candidates, made);
-  const shown = yield* mostUrgentInSteps(findings, { most: MAX_FINDINGS, bytes: MAX_BYTES });
-  if (shown.length === sorted.length) return shown;
-  const kept = yield* mostUrgentInSteps(findings, { most: MAX_FINDINGS - 1, bytes: MAX_BYTES });
-  const keys = new Set(kept.map(({ code, object }) => keyOf(code, object)));
-  const left = yield* filterInSteps(sorted, ({ code, object }) => !keys.has(keyOf(code, object)));
-  return yield* sortInSteps([...kept, made(tooMany(left))], byUrgency);
-}
-
-/** The limits of a list. */
-export interface Room {
-  readonly most: number;
-  /** Of JSON. */
-  readonly bytes: number;
+  if (sorted.length <= MAX_FINDINGS) return yield* mapInSteps(sorted, made);
+  const first = yield* mostUrgentInSteps(sorted, MAX_FINDINGS - 1);
+  const shown = new Set(first);
+  const left = yield* filterInSteps(sorted, (draft) => !shown.has(draft));
+  return yield* sortInSteps([...(yield* mapInSteps(first, made)), made(tooMany(left))], byUrgency);
 }
 
 /**
- * As many findings as there is room for, and at least one of the cluster itself if there is any. Findings about
+ * As many findings as there is room for. Findings about
  * workloads, which a tenant can multiply, get at most half of the room if the others need it. Within a severity, every
  * kind has a turn before any has another: many of one kind hide none of another. Pure.
  *
  * @param sorted by urgency, like the result
  */
-export function mostUrgent<T extends KeptFinding>(sorted: readonly T[], room: Room): readonly T[] {
-  return finished(mostUrgentInSteps(sorted, room));
+export function mostUrgent<T extends Urgency>(sorted: readonly T[], most: number): readonly T[] {
+  return finished(mostUrgentInSteps(sorted, most));
 }
 
-function* mostUrgentInSteps<T extends KeptFinding>(sorted: readonly T[], room: Room): Steps<readonly T[]> {
-  const { theirs, own } = yield* firstByTurns(sorted, room.most);
-  const sizes: Sizes = new Map(yield* mapInSteps([...theirs, ...own], (finding) => [finding, bytesOf(finding)]));
-  const half = { most: Math.floor(room.most / 2), bytes: Math.floor(room.bytes / 2) };
-  const ownKept = fitting(own, without(room, fitting(theirs, half, sizes), sizes), sizes, 1);
-  const theirsKept = fitting(theirs, without(room, ownKept, sizes), sizes, ownKept.length === 0 ? 1 : 0);
-  const kept = new Set([...ownKept, ...theirsKept]);
+function* mostUrgentInSteps<T extends Urgency>(sorted: readonly T[], most: number): Steps<readonly T[]> {
+  const { theirs, own } = yield* firstByTurns(sorted, most);
+  const ownKept = own.slice(0, most - Math.min(theirs.length, Math.floor(most / 2)));
+  const kept = new Set([...ownKept, ...theirs.slice(0, most - ownKept.length)]);
   return sorted.filter((finding) => kept.has(finding));
 }
 
@@ -114,37 +96,8 @@ function* firstByTurns<T extends Urgency>(
   };
 }
 
-/** Bytes of the JSON of each. */
-type Sizes = ReadonlyMap<KeptFinding, number>;
-
 function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
   return what !== undefined && CERTIFICATE_CLASSES[what].layer === 'workload';
-}
-
-/** The first ones that fit; at least `least`, whatever their size. */
-function fitting<T extends KeptFinding>(
-  findings: readonly T[],
-  { most, bytes }: Room,
-  sizes: Sizes,
-  least = 0,
-): readonly T[] {
-  let size = 0;
-  const end = findings.findIndex((finding, index) => {
-    size += sizes.get(finding) ?? 0;
-    return index >= most || (index >= least && size > bytes);
-  });
-  return end === -1 ? findings : findings.slice(0, end);
-}
-
-function without({ most, bytes }: Room, taken: readonly KeptFinding[], sizes: Sizes): Room {
-  return {
-    most: most - taken.length,
-    bytes: taken.reduce((left, finding) => left - (sizes.get(finding) ?? 0), bytes),
-  };
-}
-
-function bytesOf(finding: KeptFinding): number {
-  return Buffer.byteLength(JSON.stringify(finding)) + 1;
 }
 
 function findingOf(

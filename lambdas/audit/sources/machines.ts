@@ -3,10 +3,12 @@ import { ownerFromMachine } from '../../approval/evidence/machine.ts';
 import type { ClusterContext } from '../../approval/request.ts';
 import type { MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
-import type { KubernetesError } from '../../kubernetes/errors.ts';
-import { listMachines } from '../../kubernetes/machines.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { type KubernetesError } from '../../kubernetes/errors.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { listMachines, type MachineSelection } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';
-import { DEFAULT_VALIDITY_DAYS } from '../../resources/kubeadm-control-plane.ts';
+import { certificateValidityDays, DEFAULT_VALIDITY_DAYS } from '../../resources/kubeadm-control-plane.ts';
 import {
   EXPIRY_ANNOTATION,
   isMachineOfAnother,
@@ -20,7 +22,6 @@ import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { leafValidity } from '../leaf-validity.ts';
 import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -228,4 +229,24 @@ function inferredEtcdClient(
 
 function byAge(createdAt: number, days: number): Told {
   return { basis: 'inference', notBefore: createdAt, notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
+}
+
+interface LeafValidity {
+  readonly days: number;
+  /** Why the list was not read completely: the lifetime may be shorter. */
+  readonly problem?: KubernetesError;
+}
+
+/**
+ * The lifetime in days of kubeadm's control plane certificates, from the KubeadmControlPlane (Cluster API since 1.11,
+ * the same path in both versions); kubeadm's default if that says none.
+ */
+async function leafValidity(client: KubernetesClient, selection: MachineSelection): Promise<LeafValidity> {
+  let shortest: number | undefined;
+  const { problem } = await readList(listKind(client, 'kubeadmcontrolplanes', selection), (plane) => {
+    const days = certificateValidityDays(plane);
+    if (days !== undefined) shortest = Math.min(shortest ?? days, days);
+    return 'more';
+  });
+  return { days: shortest ?? DEFAULT_VALIDITY_DAYS, problem };
 }

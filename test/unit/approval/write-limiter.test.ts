@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createWriteLimiter, type WriteLimiter } from '../../../lambdas/approval/write-limiter.ts';
+import { createWriteLimiter, type WriteLimiter } from '../../../lambdas/approval/act.ts';
 
 const running = async (limiter: WriteLimiter, task: () => Promise<void>) => {
   await limiter.enter();

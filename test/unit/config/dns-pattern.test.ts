@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dnsPatternProblem } from '../../../lambdas/config/dns-pattern.ts';
+import { dnsPatternProblem } from '../../../lambdas/config/sections/policies.ts';
 
 describe('dnsPatternProblem', () => {
   it.each(['{node}', '{node}.corp.example.com', '{node}.Corp.example.com.', 'mgmt.{node}.corp.example.com'])(

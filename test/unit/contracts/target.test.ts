@@ -24,7 +24,7 @@ describe('a target', () => {
     [withCluster({ serviceCidrs: Array(17).fill('10.0.0.0/8') }), 'target.cluster.serviceCidrs is not a list of CIDRs'],
     [eks({ lane: 'On Prem' }), 'target.lane is not the name of a lane'],
     [eks({ access: undefined }), 'target.access is not an object'],
-    [withAccess({ kind: 'exec' }), 'target.access.kind is not one of eks, kubeconfig, cluster-api'],
+    [withAccess({ kind: 'exec' }), 'target.access.kind is not one of eks, kubeconfig, cluster-api, context'],
     [withAccess({ endpoint: 'http://a' }), 'target.access.endpoint is not an https URL'],
     [withAccess({ endpoint: 'https://user:secret@a' }), 'target.access.endpoint is not an https URL'],
     [withAccess({ certificateAuthority: '' }), 'target.access.certificateAuthority is not a CA bundle in base64'],

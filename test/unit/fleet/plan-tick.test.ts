@@ -5,7 +5,7 @@ import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/flee
 import { type Order, readOrders } from '../../../lambdas/contracts/order.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { factsOf } from '../../../lambdas/fleet/fits-fleet.ts';
-import { isTurnOf } from '../../../lambdas/fleet/phase.ts';
+import { isTurnOf } from '../../../lambdas/fleet/plan-tick.ts';
 import { anyTarget } from './arbitraries.ts';
 import {
   at,

@@ -1,4 +1,4 @@
-import { tallyOf } from '../../../lambdas/audit/tally.ts';
+import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';

@@ -1,6 +1,6 @@
 import { array, assert, property, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBodyBuffer } from '../../../lambdas/kubernetes/body-buffer.ts';
+import { createBodyBuffer } from '../../../lambdas/kubernetes/exchange.ts';
 
 const KIB = 1024;
 

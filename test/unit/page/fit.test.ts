@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { fit } from '../../../lambdas/page/fit.ts';
+import { fit } from '../../../lambdas/page/page.ts';
 
 const piece = (short: number, full: number) => (_index: number, depth: 'full' | 'short') =>
   'x'.repeat(depth === 'full' ? full : short);

@@ -1,4 +1,4 @@
-import { tallyOf } from '../../../lambdas/audit/tally.ts';
+import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';

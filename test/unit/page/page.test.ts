@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { tallyOf } from '../../../lambdas/audit/tally.ts';
+import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import { EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dimensionValue } from '../../../lambdas/telemetry/dimension-value.ts';
+import { dimensionValue } from '../../../lambdas/telemetry/record-health.ts';
 
 describe('dimensionValue', () => {
   it.each([

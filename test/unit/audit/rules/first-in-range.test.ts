@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { FirstInRange } from '../../../../lambdas/audit/rules/first-in-range.ts';
+import { FirstInRange } from '../../../../lambdas/audit/rules/authority.ts';
 
 it('a part of a row has its first three names in their order, whichever was added first', () => {
   const row = new FirstInRange(4);
