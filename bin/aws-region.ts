@@ -1,4 +1,3 @@
-import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
 
 /** How to name the Region. Everything at the keyboard that needs one is in the account and Region of the hub. */
@@ -19,10 +18,4 @@ export async function requireRegion(client: {
   } catch (error) {
     throw new UsageError(`No Region is named. ${REGION_REMEDY}`, { cause: error });
   }
-}
-
-/** @throws UsageError if it is not a valid S3 bucket name */
-export function requireBucketName(name: string, limit?: number): string {
-  if (/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/.test(name)) return name;
-  throw new UsageError(`--bucket takes the name of an S3 bucket; got ${printable(name, limit)}.`);
 }

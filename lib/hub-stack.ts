@@ -2,6 +2,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
+import { modeWords } from '../lambdas/approval/policy.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { roleName } from '../lambdas/fleet/role-names.ts';
 import { STATE_KEYS } from '../lambdas/fleet/state-keys.ts';
@@ -23,7 +24,6 @@ import { pagingAlarms } from './monitoring/composite.ts';
 import { FleetDashboard } from './monitoring/dashboard.ts';
 import { Topics } from './monitoring/topics.ts';
 import type { WatchedHub } from './monitoring/watched.ts';
-import { showInDiff } from './show-in-diff.ts';
 import { type HubPlace, spokesOf } from './spokes-of.ts';
 
 export interface HubStackProps extends StackProps {
@@ -223,4 +223,42 @@ function schedulerRole(stack: Stack): Role {
       conditions: { StringEquals: { 'aws:SourceAccount': stack.account, 'aws:SourceArn': group } },
     }),
   });
+}
+
+/**
+ * The configuration is deployed beside the bundles, where a change only shows as a new hash. With one metadata entry
+ * for each field, `cdk diff` shows the change: `Policy edge, mode: "enforce on eks-anywhere" to "observe on eks-anywhere"`.
+ */
+function showInDiff(stack: Stack, fleet: Fleet): void {
+  const show = (what: string, fields: object): void => {
+    for (const [field, value] of Object.entries(fields))
+      stack.addMetadata(`${what}, ${field}`, withoutFractions(value));
+  };
+  for (const [index, discovery] of fleet.discovery.entries()) show(`Discovery ${index + 1}`, discovery);
+  for (const { name, workloadClusters, ...fields } of fleet.managementClusters) {
+    show(`Management cluster ${name}`, fields);
+    show(`Management cluster ${name}, workloadClusters`, workloadClusters);
+  }
+  for (const { id, ...fields } of fleet.clusters) show(`Cluster ${id}`, fields);
+  for (const { name, ...fields } of fleet.lanes) show(`Lane ${name}`, fields);
+  show('Hub', fleet.hub);
+  show('Audit', fleet.audit);
+  show('Monitoring', fleet.monitoring);
+  show('Journal', fleet.journal);
+  for (const { name, ...fields } of fleet.policies)
+    show(`Policy ${name}`, { ...fields, mode: modeWords({ name, ...fields }) });
+  const { clusters, ...rollouts } = fleet.rollouts;
+  show('Rollouts', rollouts);
+  for (const [index, policy] of clusters.entries()) show(`Rollouts ${index + 1}`, policy);
+  for (const { cluster, ...fields } of fleet.recovery) show(`Recovery ${cluster}`, fields);
+}
+
+/** Fractions as text: the metadata of a template has integers only. Source: cfn-lint, rule E4002. */
+function withoutFractions(value: unknown): unknown {
+  if (value === undefined) return undefined;
+  return JSON.parse(
+    JSON.stringify(value, (_, part: unknown) =>
+      typeof part === 'number' && !Number.isInteger(part) ? String(part) : part,
+    ),
+  );
 }

@@ -1,27 +1,34 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
-import type { Fleet, RecoveryEntry } from '../../lambdas/config/fleet.ts';
+import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
+import { UnusableTargetError } from '../../lambdas/cluster/connect/open-target.ts';
+import { type Fleet, type RecoveryEntry } from '../../lambdas/config/fleet.ts';
+import { problemOf } from '../../lambdas/contracts/problem.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
-import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
+import { type FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import type { Journal } from '../../lambdas/journal/journal.ts';
+import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { Typed } from '../../lambdas/page/cluster-details.ts';
+import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { typedCommands } from '../commands/audit/repeat.ts';
-import type { AuditTargetOptions } from '../commands/audit/target.ts';
+import { type AuditTargetOptions, openAuditTarget } from '../commands/audit/target.ts';
 import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
-import type { NamedServer } from '../target.ts';
+import { systemErrorWords } from '../system-error.ts';
+import { type NamedServer, repeatOptions, requireServiceCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
+import { replaceTextFile } from '../text-file.ts';
 import { type ContextCluster, contextTarget, everyContext, oneContext } from './contexts.ts';
 import { type Clusters, createHome } from './home.ts';
-import { openContext } from './open-context.ts';
-import { checkPage, writePage } from './page.ts';
 
 /** Which clusters, and where the state and the page are. */
 export interface MinuteCommandOptions extends AuditTargetOptions {
@@ -212,5 +219,122 @@ async function ofFleet(options: MinuteCommandOptions, fleet: Fleet, signal: Abor
   } catch (error) {
     if (error instanceof AwsError) throw new UsageError(error.message, { cause: error });
     throw error;
+  }
+}
+
+/** Enough for the small version request: one that is silent must delay no other. Milliseconds. */
+const ANSWERS_WITHIN_MS = 5_000;
+
+/**
+ * Opens a context as the command line says, and asks for the version of its API server before anything else. Any answer
+ * counts, also an error status.
+ *
+ * @param onOpen called with the server
+ * @throws UnusableTargetError
+ */
+async function openContext(
+  context: string,
+  options: AuditTargetOptions,
+  fleet: Fleet,
+  signal: AbortSignal,
+  onOpen: (server: NamedServer) => void,
+): Promise<OpenTarget> {
+  const object = `context ${printable(context, 200)}`;
+  const remedy = `Run certmarshal doctor${repeatOptions({ ...options, context })}`;
+  try {
+    const target = await openAuditTarget({ ...options, context }, fleet, (cluster) =>
+      requireServiceCidrs(cluster, fleet.policies),
+    );
+    const problem = await silenceOf(target, signal);
+    if (problem === undefined) {
+      onOpen(target.server);
+      return target;
+    }
+    target.close();
+    throw new UnusableTargetError({ kind: 'unreachable', object, message: problem, remedy });
+  } catch (error) {
+    if (error instanceof KubernetesError) throw new UnusableTargetError(problemOf(error));
+    if (!(error instanceof UsageError)) throw error;
+    const message = error.message.replaceAll('\n', ' ');
+    throw new UnusableTargetError({ kind: 'kubeconfig', object, message, remedy });
+  }
+}
+
+async function silenceOf({ workload }: Pick<OpenTarget, 'workload'>, signal: AbortSignal): Promise<string | undefined> {
+  const deadline = AbortSignal.timeout(ANSWERS_WITHIN_MS);
+  try {
+    await workload.request({ method: 'GET', path: '/version', signal: AbortSignal.any([signal, deadline]) });
+  } catch (error) {
+    if (!(error instanceof KubernetesError)) throw error;
+    if (signal.aborted) return 'it was not read before the end';
+    const server = printable(workload.server, 300);
+    if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
+    if (error.kind === 'unreachable') return `${server}: ${error.problem}`;
+  }
+  return undefined;
+}
+
+const PAGE_NAME = /[^/\\]\.html?$/i;
+/** Enough of a file to recognize a report by its title. Bytes. */
+const HEAD_BYTES = 2_000;
+
+/** @returns the exit status: `incomplete` if it could not be written */
+function writePage(file: string, health: FleetHealth, options: PageOptions, { stderr }: Io): number {
+  try {
+    replaceTextFile(file, renderPage(health, options));
+    return EXIT.done;
+  } catch (error) {
+    stderr.write(
+      `${printable(file)} cannot be written: ${systemErrorWords(error)}. What was there is unchanged; name a file elsewhere.\n`,
+    );
+    return EXIT.incomplete;
+  }
+}
+
+/**
+ * Checks that the page may be written to this file, before anything is read.
+ *
+ * @throws UsageError if the name is not that of a page, the existing file is not a report, or its directory is not
+ * writable
+ */
+async function checkPage(file: string): Promise<void> {
+  if (!PAGE_NAME.test(file))
+    throw new UsageError(`--report takes a file that ends in .html; got ${file === '' ? 'nothing' : printable(file)}.`);
+  const directory = dirname(file);
+  try {
+    await tryFile(directory);
+  } catch (error) {
+    throw new UsageError(
+      `--report ${printable(file)}: no file can be written in ${directory === '.' ? 'this directory' : printable(directory)}: ${systemErrorWords(error)}. Name a file in another directory.`,
+      { cause: error },
+    );
+  }
+  const head = await headOf(file);
+  if (head !== '' && !(head.startsWith('<!doctype html>') && head.includes(' · certmarshal</title>')))
+    throw new UsageError(`${printable(file)} exists and is not a report of certmarshal: it is not overwritten.`);
+}
+
+/** Writes and removes a file in a directory: permissions alone do not show whether that works. */
+async function tryFile(directory: string): Promise<void> {
+  const file = join(directory, `.${randomUUID()}.tmp`);
+  try {
+    await (await open(file, 'wx', 0o600)).close();
+  } finally {
+    await rm(file, { force: true });
+  }
+}
+
+/** Empty if the file does not exist. @throws UsageError */
+async function headOf(path: string): Promise<string> {
+  try {
+    await using file = await open(path, 'r');
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    return buffer.toString('utf8', 0, bytesRead);
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    throw new UsageError(
+      `--report ${printable(path)} cannot be replaced: ${systemErrorWords(error)}. Name another file.`,
+      { cause: error },
+    );
   }
 }

@@ -1,12 +1,9 @@
 import type { AuditSource } from './audit-source.ts';
-import { apiServices } from './sources/api-services.ts';
+import { apiServices, crdConversions, webhooks } from './sources/ca-bundles.ts';
 import { certManager } from './sources/cert-manager.ts';
 import { clusterSecrets } from './sources/cluster-secrets.ts';
-import { crdConversions } from './sources/crd-conversions.ts';
+import { eksAuthorities, eksCluster, eksNodegroups } from './sources/eks.ts';
 import { eksAnywhere } from './sources/eks-anywhere.ts';
-import { eksAuthorities } from './sources/eks-authorities.ts';
-import { eksCluster } from './sources/eks-cluster.ts';
-import { eksNodegroups } from './sources/eks-nodegroups.ts';
 import { kubeadmConfigs } from './sources/kubeadm-configs.ts';
 import { kubeletMetrics } from './sources/kubelet-metrics.ts';
 import { etcdadmCluster, kubeadmControlPlane } from './sources/machine-groups.ts';
@@ -16,7 +13,6 @@ import { signingRequests } from './sources/signing-requests.ts';
 import { tlsSource } from './sources/tls.ts';
 import { tlsSecrets } from './sources/tls-secrets.ts';
 import { trustConfigMaps } from './sources/trust-configmaps.ts';
-import { webhooks } from './sources/webhooks.ts';
 
 export const AUDIT_SOURCES: readonly AuditSource[] = [
   // Members and CAs, which the others use.

@@ -1,10 +1,10 @@
+import { createHash, createHmac } from 'node:crypto';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
-import type { AwsCredentialIdentityProvider, HttpRequest } from '@smithy/types';
+import { type AwsCredentialIdentityProvider, type Checksum, type HttpRequest, type SourceData } from '@smithy/types';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';
-import { Sha256 } from './sha256.ts';
 
 /**
  * What aws-iam-authenticator accepts, EKS's own included (aws-iam-authenticator pkg/token/token.go: `v1Prefix`,
@@ -119,4 +119,31 @@ function callerIdentityRequest(host: string, authenticatorId: string): HttpReque
     query: { Action: 'GetCallerIdentity', Version: '2011-06-15' },
     headers: { host, [CLUSTER_HEADER]: authenticatorId },
   };
+}
+
+/** SHA-256 and its HMAC with node:crypto, in the interface that the SDK's signers expect. */
+class Sha256 implements Checksum {
+  #hash;
+  readonly #secret: SourceData | undefined;
+
+  constructor(secret?: SourceData) {
+    this.#secret = secret;
+    this.#hash = hashOf(secret);
+  }
+  update(data: Uint8Array): void {
+    this.#hash.update(data);
+  }
+  async digest(): Promise<Uint8Array> {
+    return this.#hash.digest();
+  }
+  reset(): void {
+    this.#hash = hashOf(this.#secret);
+  }
+}
+
+function hashOf(secret: SourceData | undefined) {
+  if (secret === undefined) return createHash('sha256');
+  if (typeof secret === 'string') return createHmac('sha256', secret);
+  if (!ArrayBuffer.isView(secret)) return createHmac('sha256', new Uint8Array(secret));
+  return createHmac('sha256', new Uint8Array(secret.buffer, secret.byteOffset, secret.byteLength));
 }

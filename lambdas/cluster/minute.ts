@@ -189,12 +189,12 @@ function failureOf({ stage, error }: StageFailure, id: string): Problem {
     return problemOf({ kind: 'secret', object, problem, remedy });
   }
   const { remedy } = STAGES[stage];
-  const [object, what] = stage === 'approval' ? [`cluster ${id}`, 'sweep'] : [`${stage} of cluster ${id}`, stage];
+  const object = stage === 'approval' ? `cluster ${id}` : `${stage} of cluster ${id}`;
   return {
     kind: 'bug',
     object,
     message: `certmarshal itself failed (${error instanceof Error ? error.name : typeof error})`,
-    remedy: `Report it as a bug, with the line "${what} failed" of the log.${remedy}`,
+    remedy: `Report it as a bug, with the line "${stage} failed" of the log.${remedy}`,
   };
 }
 

@@ -27,7 +27,8 @@ export function outcomeOf(
     name: cluster.name,
     provider: cluster.provider,
     startedAt: at,
-    durationMs: Math.round(finishedAt - startedAt),
+    // A clock may be set back.
+    durationMs: Math.max(0, Math.round(finishedAt - startedAt)),
     untried: isUntried ? true : undefined,
     readable,
     complete: report !== undefined && problems.length === 0,

@@ -10,14 +10,7 @@ import { ordersKey, ordersOf, outcomesKey } from '../fleet/state-keys.ts';
 import { tickAt } from '../fleet/tick.ts';
 import type { State } from '../state.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
-import {
-  logFailed,
-  recordAudit,
-  recordFailed,
-  recordJournal,
-  recordSweep,
-  recordUnusable,
-} from '../telemetry/record-sweep.ts';
+import { recordAudit, recordJournal, recordSweep, recordUnread } from '../telemetry/record-sweep.ts';
 import { count, type Telemetry } from '../telemetry/telemetry.ts';
 import { MINUTE_MS } from '../time.ts';
 import type { SweepCluster, SweptOrder } from './minute.ts';
@@ -126,17 +119,11 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
 
   function recordSwept({ outcome, report, failures, journaled }: SweptOrder): void {
     const { id, startedAt, durationMs, problems, audit } = outcome;
-    const [problem] = problems;
-    const failed = failures.find(({ stage }) => stage === 'approval');
-    if (report !== undefined) {
-      recordSweep(report, telemetry, id);
-      if (failed !== undefined) logFailed(id, failed.error, durationMs, telemetry);
-    } else if (failed !== undefined) recordFailed(id, failed.error, durationMs, telemetry);
-    else if (problem !== undefined) recordUnusable(id, problem, durationMs, telemetry);
+    if (report === undefined) recordUnread(id, problems[0], durationMs, telemetry);
+    else recordSweep(report, telemetry, id);
     if (audit !== undefined && audit.auditedAt >= startedAt) recordAudit(audit, telemetry, id);
     // A bug; earlier approvals stand.
-    for (const { stage, error } of failures)
-      if (stage !== 'approval') telemetry.logger.error(`${stage} failed`, { id, error });
+    for (const { stage, error } of failures) telemetry.logger.error(`${stage} failed`, { id, error });
     for (const one of journaled) recordJournal(one, telemetry, id);
   }
 

@@ -1,25 +1,18 @@
-import type { z } from 'zod/mini';
-import { AuditSummary } from '../contracts/audit-summary.ts';
 import { type Contract, type Reading, read } from '../contracts/contract.ts';
 import {
   MAX_SWEEP_PROBLEMS,
   MAX_WORKLOAD_CLUSTERS,
   Outcomes,
   SweepOutcome,
-  VerdictLines,
   WorkloadCluster,
 } from '../contracts/outcome.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
-import { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { isDuring, isUntilEnd } from '../contracts/values.ts';
-import { CLUSTER_NAME, NAMESPACE, SERVER } from '../identifiers.ts';
+import { CLUSTER_NAME, NAMESPACE } from '../identifiers.ts';
 
-/**
- * The object with the outcomes of one sweep. {@link readOutcomes} accepts it whatever a cluster wrote: what it rejects
- * is cut, and becomes a problem, because a rejected outcome would be a sweep that no one knows of.
- */
+/** The object with the outcomes of one sweep. {@link readOutcomes} accepts it whatever a cluster wrote. */
 export function outcomesObject(outcomes: readonly SweepOutcome[]): Contract<typeof Outcomes> {
-  return { version: 2, outcomes: outcomes.map(readable) };
+  return { version: 2, outcomes: outcomes.map(bounded) };
 }
 
 /**
@@ -46,23 +39,13 @@ function ofItsTime(outcome: SweepOutcome): SweepOutcome {
   };
 }
 
-function readable(outcome: SweepOutcome): SweepOutcome {
-  const { id, startedAt, name, server, workloadClusters } = outcome;
-  const audit = part(AuditSummary, outcome.audit, `audit of cluster ${id}`, (one) =>
-    isUntilEnd(startedAt, one.auditedAt),
-  );
-  const rollout = part(RolloutSummary, outcome.rollout, `rollout of cluster ${id}`, ({ at }) =>
-    isDuring(startedAt, at),
-  );
-  const verdicts = part(VerdictLines, outcome.verdicts, `verdicts of cluster ${id}`, () => true);
+/** Problems and names of Clusters are a cluster's own words, and may be too many. */
+function bounded(outcome: SweepOutcome): SweepOutcome {
+  const { id, workloadClusters } = outcome;
   const valid = workloadClusters?.filter((one) => read(WorkloadCluster, one).ok).slice(0, MAX_WORKLOAD_CLUSTERS);
-  const lost = [...lostClusters(id, workloadClusters, valid), ...audit.lost, ...rollout.lost, ...verdicts.lost];
+  const lost = lostClusters(id, workloadClusters, valid);
   return {
     ...outcome,
-    // A clock that was set back must not lose the rest.
-    durationMs: Math.max(0, Math.round(outcome.durationMs)),
-    name: name !== undefined && CLUSTER_NAME.test(name) ? name : undefined,
-    server: server !== undefined && SERVER.test(server) ? server : undefined,
     problems: [...lost, ...outcome.problems].slice(0, MAX_SWEEP_PROBLEMS).map(boundedProblem),
     problemCount: outcome.problemCount + lost.length,
     workloadClusters: valid,
@@ -70,36 +53,6 @@ function readable(outcome: SweepOutcome): SweepOutcome {
     workloadClustersCut:
       outcome.workloadClustersCut ??
       ((valid?.length ?? 0) < (workloadClusters ?? []).filter(isNameable).length || undefined),
-    audit: audit.value,
-    rollout: rollout.value,
-    verdicts: verdicts.value,
-  };
-}
-
-interface Part<T> {
-  readonly value?: T;
-  /** Its content cannot be written, so that fact is. */
-  readonly lost: readonly Problem[];
-}
-
-function part<S extends z.ZodMiniType>(
-  schema: S,
-  value: unknown,
-  object: string,
-  isOfSweep: (value: Contract<S>) => boolean,
-): Part<Contract<S>> {
-  if (value === undefined) return { lost: [] };
-  const reading = read(schema, value, 'it');
-  if (reading.ok && isOfSweep(reading.value)) return { value: reading.value, lost: [] };
-  return {
-    lost: [
-      {
-        kind: 'bug',
-        object,
-        message: `what is known about it cannot be written: ${reading.ok ? 'it is not from this sweep' : reading.problem}`,
-        remedy: 'Report it as a bug of certmarshal; the snapshot and the log of the cluster have what was found.',
-      },
-    ],
   };
 }
 

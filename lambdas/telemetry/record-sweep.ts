@@ -76,36 +76,15 @@ function hadNothingToDo({ complete, rows, problems, ignored }: SweepReport): boo
   );
 }
 
-/** A cluster without a usable client: counted and logged like a sweep that could read nothing. */
-export function recordUnusable(
+/** A sweep without a report: certmarshal could not make a client, or failed. */
+export function recordUnread(
   cluster: string,
-  problem: Problem,
+  problem: Problem | undefined,
   durationMs: number,
   { logger, metrics }: Telemetry,
 ): void {
   countSweep(metrics, false, durationMs);
-  logger.warn('sweep incomplete', { cluster, durationMs, problems: [problem], problemCount: 1 });
-}
-
-/** A sweep that failed because of a bug, or because AWS refused; its message returns to the queue. */
-export function recordFailed(
-  cluster: string,
-  error: unknown,
-  durationMs: number,
-  { logger, metrics }: Telemetry,
-): void {
-  countSweep(metrics, false, durationMs);
-  logFailed(cluster, error, durationMs, { logger });
-}
-
-/** The same for a sweep that failed after its report was counted. */
-export function logFailed(
-  cluster: string,
-  error: unknown,
-  durationMs: number,
-  { logger }: Pick<Telemetry, 'logger'>,
-): void {
-  logger.error('sweep failed', { cluster, durationMs, error });
+  if (problem !== undefined) logger.warn('sweep incomplete', { cluster, durationMs, problems: [problem] });
 }
 
 /**

@@ -1,11 +1,11 @@
 import { isIP, type Socket, connect as tcpConnect } from 'node:net';
+import { Duplex } from 'node:stream';
 import { createSecureContext, type SecureContext, type TLSSocket, connect as tlsConnect } from 'node:tls';
 import { type AddressRule, allowedLookup, isAllowedAddress } from '../allowed-addresses.ts';
 import type { DecodedCertificate } from '../x509/certificate.ts';
 import { decodeCertificate } from '../x509/decode-certificate.ts';
 import { aborted, failureOf, forbidden, noCertificate, tooLarge } from './handshake-failure.ts';
 import { certificatesSent } from './handshake-messages.ts';
-import { recordingStream } from './recording-stream.ts';
 
 export interface HandshakeTarget {
   /** Name or address; an IPv6 address without brackets. */
@@ -192,4 +192,51 @@ function hangUp(secure: TLSSocket, socket: Socket, done: () => void): void {
 function serverSecret(line: Buffer): Buffer | undefined {
   const [label, , secret] = line.toString('latin1').trim().split(' ');
   return label === 'SERVER_HANDSHAKE_TRAFFIC_SECRET' && secret !== undefined ? Buffer.from(secret, 'hex') : undefined;
+}
+
+interface Recording {
+  /** Forwards everything, both ways. */
+  readonly stream: Duplex;
+  received(): Buffer;
+}
+
+/**
+ * Forwards a socket and keeps its incoming bytes.
+ *
+ * @param maxBytes nothing more is kept or forwarded
+ * @param onFull called once, when more arrives
+ */
+function recordingStream(socket: Socket, maxBytes: number, onFull: () => void): Recording {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  let full = false;
+  const stream = new Duplex({
+    read: () => {
+      socket.resume();
+    },
+    write: (chunk: Buffer, _encoding, done) => {
+      socket.write(chunk, done);
+    },
+    final: (done) => {
+      socket.end(done);
+    },
+    destroy: (error, done) => {
+      done(error);
+    },
+  });
+  socket.on('data', (chunk: Buffer) => {
+    if (full) return;
+    if (bytes + chunk.length > maxBytes) {
+      full = true;
+      onFull();
+      return;
+    }
+    bytes += chunk.length;
+    chunks.push(chunk);
+    if (!stream.push(chunk)) socket.pause();
+  });
+  socket.once('end', () => {
+    if (!stream.destroyed) stream.push(null);
+  });
+  return { stream, received: () => Buffer.concat(chunks, bytes) };
 }

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto';
 import { type IRole, PolicyStatement, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
-import { Key } from 'aws-cdk-lib/aws-kms';
-import { Subscription, SubscriptionFilter, SubscriptionProtocol } from 'aws-cdk-lib/aws-sns';
+import { type IKey, Key } from 'aws-cdk-lib/aws-kms';
+import { Subscription, SubscriptionFilter, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import { Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs';
-import { Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib/core';
+import { ArnFormat, Duration, RemovalPolicy, Stack, Validations } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import type { FleetMonitoring } from '../../lambdas/config/fleet.ts';
 import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
-import { AlarmTopic } from '../constructs/alarm-topic.ts';
 
 /**
  * The topics of the hub and their dead-letter queue, all under one key:
@@ -110,5 +109,41 @@ export class Topics extends Construct {
     acknowledgeWildcards(role, 'Forms of one permission on the one key of the topics.', [
       'Action::kms:GenerateDataKey*',
     ]);
+  }
+}
+
+interface AlarmTopicProps {
+  readonly displayName: string;
+  /** Its policy must let CloudWatch use it if alarms publish. */
+  readonly key: IKey;
+  /** Whether the alarms of this account and Region may publish to it. @default false */
+  readonly fromAlarms?: boolean;
+}
+
+/**
+ * A topic for alarms: encrypted, with access over TLS only.
+ *
+ * CloudWatch must be named in two policies, that of the topic and that of the key. A topic policy replaces the default
+ * one that lets the account publish, and the AWS managed key of SNS cannot be opened to CloudWatch. Source: AWS
+ * re:Post, "Why didn't I receive an SNS notification for my CloudWatch alarm trigger?".
+ */
+class AlarmTopic extends Topic {
+  constructor(scope: Construct, id: string, { displayName, key, fromAlarms = false }: AlarmTopicProps) {
+    super(scope, id, { displayName, masterKey: key, enforceSSL: true });
+    if (!fromAlarms) return;
+    const alarms = Stack.of(this).formatArn({
+      service: 'cloudwatch',
+      resource: 'alarm',
+      resourceName: '*',
+      arnFormat: ArnFormat.COLON_RESOURCE_NAME,
+    });
+    this.addToResourcePolicy(
+      new PolicyStatement({
+        principals: [new ServicePrincipal('cloudwatch.amazonaws.com')],
+        actions: ['sns:Publish'],
+        resources: [this.topicArn],
+        conditions: { ArnLike: { 'aws:SourceArn': alarms } },
+      }),
+    );
   }
 }

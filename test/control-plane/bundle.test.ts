@@ -195,7 +195,7 @@ describe.skipIf(real.missing)('the bundle of the sweep function', () => {
       { id: 'berlin', complete: true },
       { id: 'unavailable', untried: true },
     ]);
-    expect(output).toContain('"message":"sweep failed"');
+    expect(output).toContain('"message":"approval failed"');
   });
 
   it('never prints a credential', () => {

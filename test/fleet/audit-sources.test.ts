@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, onTestFinished, test } from 'vitest';
 import type { AuditContext } from '../../lambdas/audit/audit-source.ts';
-import { apiServices } from '../../lambdas/audit/sources/api-services.ts';
+import { apiServices, crdConversions, webhooks } from '../../lambdas/audit/sources/ca-bundles.ts';
 import { certManager } from '../../lambdas/audit/sources/cert-manager.ts';
-import { crdConversions } from '../../lambdas/audit/sources/crd-conversions.ts';
 import { nodes } from '../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../lambdas/audit/sources/signing-requests.ts';
 import { tlsSecrets } from '../../lambdas/audit/sources/tls-secrets.ts';
 import { trustConfigMaps } from '../../lambdas/audit/sources/trust-configmaps.ts';
-import { webhooks } from '../../lambdas/audit/sources/webhooks.ts';
 import { localClient } from '../support/local-client.ts';
 import { NO_EVIDENCE } from '../unit/audit/sources/fake-cluster.ts';
 import { startSimulatedApiServer } from './api-server.ts';

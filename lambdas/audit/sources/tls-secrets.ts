@@ -1,5 +1,8 @@
+import type { V1Secret } from '@kubernetes/client-node';
 import type { Observation } from '../../contracts/observation.ts';
-import { listTlsSecrets, type TlsSecret } from '../../kubernetes/tls-secrets.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { listKind } from '../../kubernetes/list.ts';
+import { field, raw } from '../../resources/fields.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText, shownName } from '../objects.ts';
@@ -34,3 +37,31 @@ export const tlsSecrets: AuditSource = {
     return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
   },
 };
+
+/** The used part of a Secret of type `kubernetes.io/tls`. */
+interface TlsSecret {
+  readonly namespace: unknown;
+  readonly name: unknown;
+  /** `data["tls.crt"]`. */
+  readonly certificate: unknown;
+}
+
+/**
+ * The Secrets of type `kubernetes.io/tls` in all namespaces, page by page; the server selects. The private key is in
+ * the same answer and is dropped here.
+ */
+export async function* listTlsSecrets(
+  client: KubernetesClient,
+  { signal }: { readonly signal: AbortSignal },
+): AsyncGenerator<readonly TlsSecret[]> {
+  for await (const page of listKind(client, 'tlsSecrets', { signal })) yield page.map(withoutKey);
+}
+
+function withoutKey(item: unknown): TlsSecret {
+  const secret = raw<V1Secret>(item);
+  return {
+    namespace: field(secret, 'metadata', 'namespace'),
+    name: field(secret, 'metadata', 'name'),
+    certificate: field(secret, 'data', 'tls.crt'),
+  };
+}

@@ -1,8 +1,8 @@
 import type { UnreadObservation } from '../../contracts/observation.ts';
-import { readConfigMap } from '../../kubernetes/config-maps.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
-import type { JsonObject } from '../../resources/fields.ts';
-import { field, text } from '../../resources/fields.ts';
+import { namespacePath } from '../../kubernetes/namespace-path.ts';
+import { field, isJsonObject, type JsonObject, text } from '../../resources/fields.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
@@ -171,4 +171,22 @@ function without(place: Pick<UnreadObservation, 'source' | 'observedAt' | 'where
     message: 'it has no such CA',
     remedy: 'Check the ConfigMap, and the flags of kube-apiserver.',
   };
+}
+
+/** etcd accepts ConfigMaps of 1 MiB; escapes and metadata add to it. */
+const MAX_CONFIG_MAP_BYTES = 3 * 1024 * 1024;
+
+/**
+ * `data` of one ConfigMap; empty if absent.
+ *
+ * @throws KubernetesError
+ */
+export async function readConfigMap(
+  client: KubernetesClient,
+  { namespace, name, signal }: { readonly namespace: string; readonly name: string; readonly signal: AbortSignal },
+): Promise<JsonObject> {
+  const object = `get configmaps/${name} in ${namespace} on ${client.server}`;
+  const path = `/api/v1/${namespacePath(namespace, object)}/configmaps/${encodeURIComponent(name)}`;
+  const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_CONFIG_MAP_BYTES });
+  return isJsonObject(answer['data']) ? answer['data'] : {};
 }

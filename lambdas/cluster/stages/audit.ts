@@ -5,16 +5,17 @@ import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
 import type { Thresholds } from '../../audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../../audit/snapshots.ts';
 import { summaryOf } from '../../audit/summary.ts';
-import { isWhole } from '../../audit/whole.ts';
 import { worthWriting } from '../../audit/worth-writing.ts';
 import type { EksAuditReader } from '../../aws/eks-audit.ts';
 import { AwsError } from '../../aws/errors.ts';
 import type { AuditSummary } from '../../contracts/audit-summary.ts';
+import type { Observation } from '../../contracts/observation.ts';
 import type { OrderedAudit } from '../../contracts/order.ts';
 import type { Problem } from '../../contracts/problem.ts';
-import type { Snapshot } from '../../contracts/snapshot.ts';
+import { type Snapshot } from '../../contracts/snapshot.ts';
 import type { AwsScope, Target } from '../../contracts/target.ts';
 import { stepsInTurns } from '../../processor-time.ts';
+import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { OpenTarget } from '../connect/connect.ts';
 import type { Stage, StageContext } from '../stage.ts';
 
@@ -167,4 +168,18 @@ const PARTIAL =
 function problemOf(error: unknown): string {
   if (error instanceof AwsError) return error.message;
   throw error;
+}
+
+/**
+ * Whether an audit is complete without the previous snapshot: every source was read, and every control plane server
+ * answered. Nodes that are down do not matter: a large cluster always has one.
+ */
+function isWhole({ observations }: Pick<Snapshot, 'observations'>): boolean {
+  return !observations.some(isMissed);
+}
+
+function isMissed(observation: Observation): boolean {
+  if (observation.kind !== 'unread' || observation.usual === true) return false;
+  const { where, what } = observation;
+  return where === undefined || (what !== undefined && CERTIFICATE_CLASSES[what].layer === 'control plane');
 }

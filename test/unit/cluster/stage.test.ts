@@ -89,7 +89,7 @@ describe('runStage', () => {
   });
 
   it.each<[StageName, string, RegExp]>([
-    ['approval', 'cluster paris', /with the line "sweep failed" of the log\.$/],
+    ['approval', 'cluster paris', /with the line "approval failed" of the log\.$/],
     ['audit', 'audit of cluster paris', /"audit failed" of the log\. Approvals continue\.$/],
     [
       'rollout',

@@ -96,7 +96,7 @@ describe('a sweep', () => {
       one.target.id === 'a' ? { ...(await failing(one, signal)), report } : failing(one, signal);
     expect((await run([order('a'), order('b')], { sweepOne })).map(({ id }) => id)).toEqual(['a', 'b']);
     expect(sums()).toMatchObject({ CsrApproved: 3, SweepsCompleted: 0, SweepsIncomplete: 2 });
-    expect(output.text().match(/"message":"sweep failed"/g)).toHaveLength(2);
+    expect(output.text().match(/"message":"approval failed"/g)).toHaveLength(2);
     expect(output.text()).toContain('a bug');
   });
 

@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { readKubeletMetrics } from '../../../lambdas/audit/sources/kubelet-metrics.ts';
+import { listTlsSecrets } from '../../../lambdas/audit/sources/tls-secrets.ts';
+import { readConfigMap } from '../../../lambdas/audit/sources/trust-configmaps.ts';
 import { listSigningRequests } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { readConfigMap } from '../../../lambdas/kubernetes/config-maps.ts';
-import { readKubeletMetrics } from '../../../lambdas/kubernetes/kubelet-metrics.ts';
 import { listKind } from '../../../lambdas/kubernetes/list.ts';
-import { listTlsSecrets } from '../../../lambdas/kubernetes/tls-secrets.ts';
 import { answer, type Handler, startTlsServer, type TlsServer } from './tls-server.ts';
 
 const { signal } = new AbortController();

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { readKubeletMetrics } from '../../../lambdas/audit/sources/kubelet-metrics.ts';
+import { readConfigMap } from '../../../lambdas/audit/sources/trust-configmaps.ts';
+import { readClusterApiKubeconfig } from '../../../lambdas/cluster/connect/open-target.ts';
 import { getSigningRequest, updateApproval } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { readClusterApiKubeconfig } from '../../../lambdas/kubernetes/cluster-api-kubeconfig.ts';
 import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-api-secret.ts';
-import { readConfigMap } from '../../../lambdas/kubernetes/config-maps.ts';
 import { objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
-import { readKubeletMetrics } from '../../../lambdas/kubernetes/kubelet-metrics.ts';
 import { createLease, getLease, patchLease } from '../../../lambdas/kubernetes/leases.ts';
 import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../../../lambdas/kubernetes/merge-patch.ts';
 

@@ -1,8 +1,6 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import type { AuditSource } from '../../../../lambdas/audit/audit-source.ts';
-import { apiServices } from '../../../../lambdas/audit/sources/api-services.ts';
-import { crdConversions } from '../../../../lambdas/audit/sources/crd-conversions.ts';
-import { webhooks } from '../../../../lambdas/audit/sources/webhooks.ts';
+import { apiServices, crdConversions, webhooks } from '../../../../lambdas/audit/sources/ca-bundles.ts';
 import { base64, CA_ENDS, createPki, type Pki } from './certificates.ts';
 import { type Answers, certificatesOf, failure, observe, outline, TOLD } from './fake-cluster.ts';
 

@@ -1,7 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { eksAuthorities } from '../../../../lambdas/audit/sources/eks-authorities.ts';
-import { eksCluster } from '../../../../lambdas/audit/sources/eks-cluster.ts';
-import { eksNodegroups } from '../../../../lambdas/audit/sources/eks-nodegroups.ts';
+import { eksAuthorities, eksCluster, eksNodegroups } from '../../../../lambdas/audit/sources/eks.ts';
 import type { EksAuthority } from '../../../../lambdas/aws/eks-audit.ts';
 import { AwsError } from '../../../../lambdas/aws/errors.ts';
 import { CA_ENDS, createPki, type Pki } from './certificates.ts';

@@ -1,14 +1,12 @@
 import { expect, test } from 'vitest';
-import { apiServices } from '../../../../lambdas/audit/sources/api-services.ts';
+import { apiServices, crdConversions, webhooks } from '../../../../lambdas/audit/sources/ca-bundles.ts';
 import { certManager } from '../../../../lambdas/audit/sources/cert-manager.ts';
 import { clusterSecrets } from '../../../../lambdas/audit/sources/cluster-secrets.ts';
-import { crdConversions } from '../../../../lambdas/audit/sources/crd-conversions.ts';
 import { kubeletMetrics } from '../../../../lambdas/audit/sources/kubelet-metrics.ts';
 import { nodes } from '../../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../../lambdas/audit/sources/signing-requests.ts';
 import { tlsSecrets } from '../../../../lambdas/audit/sources/tls-secrets.ts';
 import { trustConfigMaps } from '../../../../lambdas/audit/sources/trust-configmaps.ts';
-import { webhooks } from '../../../../lambdas/audit/sources/webhooks.ts';
 import { contextOf, fakeClient } from './fake-cluster.ts';
 import { machineMember } from './fake-management.ts';
 
