@@ -101,19 +101,7 @@ function lastingOf(
     rollout,
   }: SweepOutcome,
   now: number,
-): Pick<
-  IndexedCluster,
-  | 'triedAt'
-  | 'heavyAt'
-  | 'readableAt'
-  | 'completeAt'
-  | 'server'
-  | 'serverAt'
-  | 'workloadClusters'
-  | 'endpoint'
-  | 'audit'
-  | 'rollout'
-> {
+): Partial<IndexedCluster> {
   const isNewer = (time: string | undefined) => time === undefined || startedAt > time;
   const hasServer = server !== undefined && isNewer(before?.serverAt);
   return {

@@ -59,6 +59,17 @@ const UNREAD = {
     'Meanwhile certmarshal sees and approves no requests there: a new node that waits for an approval has no kubectl logs and exec.',
 } as const;
 
+const HEARTBEAT = {
+  watches: { hub: 'heartbeat' },
+  firesAt: 'nothing at all',
+  setting: 'none',
+  severity: 'critical',
+  threshold: 1,
+  datapoints: { atLeast: 3, of: 5 },
+} as const;
+const HUB = { firesAt: 'N or more', setting: 'count', severity: 'warning', threshold: 1 } as const;
+const SIGNAL = { setting: 'count', threshold: 1, datapoints: { atLeast: 2, of: 3 } } as const;
+
 /**
  * Every alarm. The key is its name in `fleet.yaml`, part of its name in CloudWatch and, in kebab case, of its runbook:
  * `docs/runbooks/alarms/`. The thresholds are the defaults.
@@ -66,21 +77,11 @@ const UNREAD = {
 export const ALARMS = {
   // certmarshal itself.
   PlanHeartbeat: {
-    watches: { hub: 'heartbeat' },
-    firesAt: 'nothing at all',
-    setting: 'none',
-    severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 3, of: 5 },
+    ...HEARTBEAT,
     meaning: 'No sweeps start any more: kubelet serving certificates are not approved in any cluster.',
   },
   ReportHeartbeat: {
-    watches: { hub: 'heartbeat' },
-    firesAt: 'nothing at all',
-    setting: 'none',
-    severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 3, of: 5 },
+    ...HEARTBEAT,
     meaning: 'The results of sweeps are no longer collected. The sweeps themselves may still run.',
   },
   OldestSweep: {
@@ -94,10 +95,7 @@ export const ALARMS = {
   },
   Executions: {
     watches: { hub: 'tick' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
+    ...HUB,
     datapoints: { atLeast: 1, of: 1 },
     meaning:
       'A tick of certmarshal failed, took more than five minutes, or was throttled: clusters are swept a minute late.',
@@ -114,48 +112,34 @@ export const ALARMS = {
   },
   FunctionErrors: {
     watches: { hub: 'function' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
+    ...HUB,
     datapoints: { atLeast: 3, of: 5 },
     meaning: 'A function of certmarshal fails again and again.',
   },
   NotificationsFailed: {
     watches: { hub: 'topic' },
-    firesAt: 'N or more',
-    setting: 'count',
+    ...HUB,
     severity: 'critical',
-    threshold: 1,
     // There may be no second message.
     datapoints: { atLeast: 1, of: 60 },
     meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic was not notified.',
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
+    ...HUB,
     datapoints: { atLeast: 10, of: 15 },
     meaning: 'Clusters cannot be discovered, or no sweep of a lane answers. A new cluster would not be found.',
   },
   SnapshotsUnwritten: {
     watches: { hub: 'metric' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
+    ...HUB,
     // With one cluster and rare audits no second one comes in time.
     datapoints: { atLeast: 1, of: 30 },
     meaning: 'Audits cannot store their snapshots. The next audit knows less about earlier ones.',
   },
   JournalUnwritten: {
     watches: { hub: 'metric' },
-    firesAt: 'N or more',
-    setting: 'count',
-    severity: 'warning',
-    threshold: 1,
+    ...HUB,
     datapoints: { atLeast: 1, of: 1 },
     meaning: 'Decisions could not be written to the journal; only the log has them.',
   },
@@ -205,28 +189,22 @@ export const ALARMS = {
   CertificateCritical: {
     watches: { signal: 'CertificatesCritical' },
     first: 'audit',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'A certificate has expired, or expires so soon that a person must act now.',
   },
   CertificateWarning: {
     watches: { signal: 'CertificatesWarning' },
     first: 'audit',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'A certificate expires soon, or something about it is wrong.',
   },
   KubeletOverdue: {
     watches: { signal: 'KubeletsOverdue' },
     first: 'audit',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'A kubelet did not renew its certificate in time.',
     consequence:
       'When it expires, kubectl logs, exec and metrics of its node fail (serving certificate), or its node goes NotReady (client certificate).',
@@ -234,39 +212,32 @@ export const ALARMS = {
   CoverageLost: {
     watches: { signal: 'CoverageLost' },
     first: 'audit',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
     meaning: 'Certificates that were seen before have been unreadable for long: one may expire unnoticed.',
   },
   CoverageGap: {
     watches: { signal: 'CoverageGapHours' },
     first: 'audit',
+    ...SIGNAL,
     setting: 'none',
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
     meaning: 'A source of an audit has not been read completely for a day: what only it shows is not watched.',
   },
   RequestsStuck: {
     watches: { signal: 'RequestsStuck' },
     first: 'run',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'Requests pile up, or are approved but not issued.',
   },
   RequestsWaiting: {
     watches: { signal: 'RequestsWaiting' },
     first: 'run',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     maintenance: true,
     meaning: 'Requests stay pending, are denied again and again, or fail.',
   },
@@ -282,10 +253,8 @@ export const ALARMS = {
   IssuedNamesAnother: {
     watches: { signal: 'IssuedNamesAnother' },
     first: 'audit',
-    setting: 'count',
+    ...SIGNAL,
     severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'A node has a certificate for a name of another node, of the API server or of a Service.',
   },
   SloFastBurn: {
@@ -310,28 +279,25 @@ export const ALARMS = {
   RolloutHeld: {
     watches: { signal: 'RolloutsHeld' },
     first: 'rollout status',
+    ...SIGNAL,
     setting: 'none',
     severity: 'critical',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'A rollout is held, or certificates expired before one began. Nothing continues automatically.',
   },
   RolloutNeeded: {
     watches: { signal: 'RolloutsNeeded' },
     first: 'rollout plan',
+    ...SIGNAL,
     setting: 'none',
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning: 'Machines must be replaced before certificates expire, and a person must act first.',
   },
   RecoveryModeOpen: {
     watches: { signal: 'RecoveriesOpen' },
     first: 'doctor',
+    ...SIGNAL,
     setting: 'none',
     severity: 'warning',
-    threshold: 1,
-    datapoints: { atLeast: 2, of: 3 },
     meaning:
       'recovery in fleet.yaml is in force: an expired certificate is accepted, or client certificates are approved.',
   },
