@@ -11,11 +11,12 @@ import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { printable } from '../../lambdas/printable.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { typedCommands } from '../commands/audit/repeat.ts';
+import { serverPorts } from '../commands/audit/ports.ts';
 import type { AuditTargetOptions } from '../commands/audit/target.ts';
 import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
-import type { NamedServer } from '../target.ts';
+import { expiredServerOf, type NamedServer, validCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { type ContextCluster, contextTarget, everyContext, oneContext } from './contexts.ts';
@@ -113,12 +114,15 @@ export async function runMinutes(
       else io.stdout.write(`${draw(work.show(health, also), screen())}\n`);
       if (signal.aborted) io.stderr.write('Interrupted: what was not read by then is not judged.\n');
       const { runbooks } = fleet.monitoring;
+      const paged = health.clusters.length > 1 ? page : undefined;
       const written =
-        page === undefined || health.clusters.length < 2
+        paged === undefined
           ? EXIT.done
-          : writePage(page, health, { version: packageJson.version, program: options.program, typed, runbooks }, io);
-      if (page !== undefined && health.clusters.length > 1 && written === EXIT.done && work.everyMs === undefined)
-        io.stderr.write(`The page of all: ${printable(page)}\n`);
+          : writePage(paged, health, { version: packageJson.version, program: options.program, typed, runbooks }, io);
+      if (paged !== undefined && written === EXIT.done && work.everyMs === undefined)
+        io.stderr.write(`The page of all: ${printable(paged)}\n`);
+      if (paged === undefined && options.report !== undefined)
+        io.stderr.write(`${printable(options.report)} was not written: the page is about at least two clusters.\n`);
       return Math.max(work.statusOf(health), signal.aborted ? EXIT.incomplete : EXIT.done, written);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
@@ -162,6 +166,10 @@ async function clustersOf(
   signal: AbortSignal,
   { env }: Io,
 ): Promise<Named> {
+  // Not a problem of a cluster, but wrong usage.
+  expiredServerOf(options);
+  validCidrs(options.serviceCidr ?? []);
+  serverPorts(options.port ?? []);
   if (options.fleet !== undefined) return { clusters: await ofFleet(options, fleet, signal), contexts: [] };
   const contexts =
     options.allContexts === true ? await everyContext(options, env) : [await oneContext(options, fleet, env)];
