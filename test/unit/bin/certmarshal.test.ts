@@ -38,7 +38,10 @@ describe('the command line', () => {
     ],
     [['recovery', 'open'], 'certmarshal recovery is gone: use certmarshal run --yes --recover NODE '],
     [['sweep', '--yes'], 'certmarshal sweep is gone: certmarshal run takes its options'],
-    [['report', '--bucket', 'b'], 'certmarshal report is gone: the page of a hub is report.html in its state bucket: aws '],
+    [
+      ['report', '--bucket', 'b'],
+      'certmarshal report is gone: the page of a hub is report.html in its state bucket: aws ',
+    ],
     [['audit', '--kubeconfig', 'k', '--snapshots', 'd'], '--snapshots is gone: certmarshal audit --state DIRECTORY '],
     [['audit', '--output', 'csv'], '--output csv is gone: certmarshal audit --output json | jq '],
     [['audit', '-o', 'openmetrics'], '--output openmetrics is gone: the hub publishes metrics to CloudWatch '],
@@ -52,7 +55,8 @@ describe('the command line', () => {
   it.each(
     Object.entries({
       'run, audit, decide, explain, rbac, probe, credentials create': '',
-      'rollout plan, rollout start, rollout status, rollout drive, rollout abort, rollout resume': ' --kubeconfig berlin.yaml',
+      'rollout plan, rollout start, rollout status, rollout drive, rollout abort, rollout resume':
+        ' --kubeconfig berlin.yaml',
       'approve, deny': " csr-q77zt --kubeconfig berlin.yaml --because '",
     }).flatMap(([commands, example]) => commands.split(', ').map((command) => [command, example] as const)),
   )('documents examples and exit status of %s', async (command, example) => {
