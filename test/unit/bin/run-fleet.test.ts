@@ -7,7 +7,7 @@ import { runCommand } from '../../../bin/commands/run.ts';
 import { never } from '../journal/values.ts';
 import { outcomeOf, recordedIo } from './io.ts';
 
-const asked = vi.fn(async function* () {});
+const asked = vi.fn<() => AsyncGenerator<readonly string[]>>(async function* () {});
 const caller = {
   account: '111122223333',
   arn: 'arn:aws:iam::111122223333:user/mia',
