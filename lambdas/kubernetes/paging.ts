@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, list, text } from '../resources/fields.ts';
-import { type KubernetesClient } from './client.ts';
+import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError, type KubernetesErrorDetails, type SkippedItem, type SkippedItems } from './errors.ts';
 import { pageRoom } from './page-room.ts';
