@@ -113,7 +113,7 @@ export function withClusters(command: Command): Command {
     .option('--state <directory>', 'remembers there between two runs; default: nothing is remembered')
     .option(
       '--report <file>',
-      'with --all-contexts or --fleet: file of the page, named .html; default: report.html, beside the state if that is named',
+      'with --all-contexts or --fleet, of at least two clusters: file of their page, named .html; default: report.html, beside the state if that is named',
     );
 }
 

@@ -399,7 +399,7 @@ export function quote(word: string, otherwise = 'NAME'): string {
   return /^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-function validCidrs(cidrs: readonly string[]): readonly string[] {
+export function validCidrs(cidrs: readonly string[]): readonly string[] {
   const problems = cidrs.flatMap((cidr) => {
     const problem = cidrProblem(cidr);
     return problem === undefined ? [] : [`--service-cidr "${cidr}" ${problem}`];

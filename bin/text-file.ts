@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import { realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
@@ -23,12 +23,22 @@ const PLACEHOLDERS: Readonly<Record<string, string>> = {
 export async function readTextFile(file: string, option?: string, encoding?: 'latin1'): Promise<string> {
   let bytes: Buffer;
   try {
-    bytes = await readFile(file);
+    bytes = await bytesOf(file);
   } catch (error) {
     throw new UsageError(sentence(file, option, error), { cause: error });
   }
   if (encoding !== undefined || (isUtf8(bytes) && !bytes.includes(0))) return bytes.toString(encoding);
   throw new UsageError(`${printable(file)} is not UTF-8 text; name another file, or save it as UTF-8.`);
+}
+
+/** Pipes, as of `--kubeconfig <(…)`, can be read once. */
+const PIPES = new Map<string, Promise<Buffer>>();
+
+async function bytesOf(file: string): Promise<Buffer> {
+  if (!(await stat(file)).isFIFO()) return readFile(file);
+  const bytes = PIPES.get(file) ?? readFile(file);
+  PIPES.set(file, bytes);
+  return bytes;
 }
 
 /**

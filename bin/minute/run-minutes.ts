@@ -7,23 +7,24 @@ import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
 import { UnusableTargetError } from '../../lambdas/cluster/connect/open-target.ts';
-import { type Fleet, type RecoveryEntry } from '../../lambdas/config/fleet.ts';
+import type { Fleet, RecoveryEntry } from '../../lambdas/config/fleet.ts';
 import { problemOf } from '../../lambdas/contracts/problem.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
-import { type FleetHealth } from '../../lambdas/health/fleet-health.ts';
+import type { FleetHealth } from '../../lambdas/health/fleet-health.ts';
 import type { Journal } from '../../lambdas/journal/journal.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
 import packageJson from '../../package.json' with { type: 'json' };
+import { serverPorts } from '../commands/audit/ports.ts';
 import { typedCommands } from '../commands/audit/repeat.ts';
 import { type AuditTargetOptions, openAuditTarget } from '../commands/audit/target.ts';
 import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
 import { systemErrorWords } from '../system-error.ts';
-import { type NamedServer, repeatOptions, requireServiceCidrs } from '../target.ts';
+import { expiredServerOf, type NamedServer, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { replaceTextFile } from '../text-file.ts';
@@ -120,12 +121,15 @@ export async function runMinutes(
       else io.stdout.write(`${draw(work.show(health, also), screen())}\n`);
       if (signal.aborted) io.stderr.write('Interrupted: what was not read by then is not judged.\n');
       const { runbooks } = fleet.monitoring;
+      const paged = health.clusters.length > 1 ? page : undefined;
       const written =
-        page === undefined || health.clusters.length < 2
+        paged === undefined
           ? EXIT.done
-          : writePage(page, health, { version: packageJson.version, program: options.program, typed, runbooks }, io);
-      if (page !== undefined && health.clusters.length > 1 && written === EXIT.done && work.everyMs === undefined)
-        io.stderr.write(`The page of all: ${printable(page)}\n`);
+          : writePage(paged, health, { version: packageJson.version, program: options.program, typed, runbooks }, io);
+      if (paged !== undefined && written === EXIT.done && work.everyMs === undefined)
+        io.stderr.write(`The page of all: ${printable(paged)}\n`);
+      if (paged === undefined && options.report !== undefined)
+        io.stderr.write(`${printable(options.report)} was not written: the page is about at least two clusters.\n`);
       return Math.max(work.statusOf(health), signal.aborted ? EXIT.incomplete : EXIT.done, written);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
@@ -169,6 +173,10 @@ async function clustersOf(
   signal: AbortSignal,
   { env }: Io,
 ): Promise<Named> {
+  // Not a problem of a cluster, but wrong usage.
+  expiredServerOf(options);
+  validCidrs(options.serviceCidr ?? []);
+  serverPorts(options.port ?? []);
   if (options.fleet !== undefined) return { clusters: await ofFleet(options, fleet, signal), contexts: [] };
   const contexts =
     options.allContexts === true ? await everyContext(options, env) : [await oneContext(options, fleet, env)];

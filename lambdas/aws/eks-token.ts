@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { STSClient } from '@aws-sdk/client-sts';
 import { SignatureV4 } from '@smithy/signature-v4';
-import { type AwsCredentialIdentityProvider, type Checksum, type HttpRequest, type SourceData } from '@smithy/types';
+import type { AwsCredentialIdentityProvider, Checksum, HttpRequest, SourceData } from '@smithy/types';
 import { callAws } from './call.ts';
 import { invalid } from './classify.ts';
 import { AwsError } from './errors.ts';

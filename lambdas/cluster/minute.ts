@@ -6,7 +6,7 @@ import type { SweepOutcome } from '../contracts/outcome.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
 import type { RolloutSummary } from '../contracts/rollout-summary.ts';
 import { recoveryOf } from '../fleet/recovery.ts';
-import { type JournalEntry } from '../journal/journal.ts';
+import type { JournalEntry } from '../journal/journal.ts';
 import { appendDecisions, type Journaled, type SweepJournal } from '../journal/sweep-journal.ts';
 import { printable } from '../printable.ts';
 import { createProcessorBudget, type ProcessorBudget } from '../processor-time.ts';

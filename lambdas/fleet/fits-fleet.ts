@@ -1,4 +1,4 @@
-import { type Fleet } from '../config/fleet.ts';
+import type { Fleet } from '../config/fleet.ts';
 import type { ClusterFacts, Order, SweepOrder } from '../contracts/order.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';

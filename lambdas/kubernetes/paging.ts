@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type JsonObject, list, text } from '../resources/fields.ts';
-import { type KubernetesClient } from './client.ts';
+import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError, type KubernetesErrorDetails, type SkippedItem, type SkippedItems } from './errors.ts';
 import { pageRoom } from './page-room.ts';
@@ -45,11 +45,11 @@ const SHOWN_SKIPPED = 100;
  *
  * @throws KubernetesError; `not-kubernetes` also for an endless list or invalid tokens, `too-large` above `maxItems`
  */
-export async function* listPages(client: KubernetesClient, list: ListRequest): AsyncGenerator<readonly unknown[]> {
-  const { path, signal, maxItems = 100_000 } = list;
+export async function* listPages(client: KubernetesClient, asked: ListRequest): AsyncGenerator<readonly unknown[]> {
+  const { path, signal, maxItems = 100_000 } = asked;
   const selectors = {
-    ...(list.fieldSelector === undefined ? {} : { fieldSelector: list.fieldSelector }),
-    ...(list.labelSelector === undefined ? {} : { labelSelector: list.labelSelector }),
+    ...(asked.fieldSelector === undefined ? {} : { fieldSelector: asked.fieldSelector }),
+    ...(asked.labelSelector === undefined ? {} : { labelSelector: asked.labelSelector }),
   };
   const object = describeCall('GET', path, client.server);
   const strange = (problem: string): KubernetesError =>
@@ -60,7 +60,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
       remedy: 'Check that the server is an API server and that no proxy caches its answers.',
     });
   const followed = new Set<string>();
-  const largest = list.limit ?? 500;
+  const largest = asked.limit ?? 500;
   let limit = largest;
   let continueToken: string | undefined;
   /** Of the first page, if it must be read again as it was. */
@@ -85,7 +85,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
           query,
           signal,
           maxResponseBytes: MAX_PAGE_BYTES,
-          maxItemMembers: list.maxItemMembers,
+          maxItemMembers: asked.maxItemMembers,
           room,
         }),
         object,
@@ -124,7 +124,7 @@ export async function* listPages(client: KubernetesClient, list: ListRequest): A
         remedy: 'Find out who creates so many objects, and remove them.',
       });
     }
-    const isCut = table !== undefined || (list.maxItemMembers !== undefined && page.items.includes(null));
+    const isCut = table !== undefined || (asked.maxItemMembers !== undefined && page.items.includes(null));
     if (isCut) {
       const same = continueToken === undefined ? { ...query, ...exactly(page.version) } : query;
       takeSkipped(page, table ?? (await readTable(client, path, same, signal)), skips);

@@ -1,6 +1,6 @@
 import type { DigestEvent } from '../contracts/event.ts';
 import type { NotificationState, Receiver } from '../contracts/notification-state.ts';
-import { type ClusterHealth, type FleetHealth } from '../health/fleet-health.ts';
+import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { printable, printableStory } from '../printable.ts';
 import { CERTIFICATE_CLASSES, renewedBy } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { issuedTotal } from '../audit/issued-words.ts';
 import { pasteable } from '../command.ts';
 import type { VerdictCounts } from '../contracts/audit-summary.ts';
-import { type ClusterHealth, type FleetHealth } from '../health/fleet-health.ts';
+import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
 import { answers } from './answers.ts';
 import { clusterDetails, type Depth, type Typed, VOCABULARY } from './cluster-details.ts';

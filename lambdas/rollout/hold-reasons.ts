@@ -16,7 +16,7 @@ export const HOLD_IDS = {
   'etcd-unseen': {
     title: 'Cluster API cannot reach etcd through the kubelets',
     remedy:
-      'Approve the CSR of the new kubelet: `certmarshal run` names it; if none waits, check port 10250 of the new machine',
+      'Approve the CSR of the new kubelet: `kubectl get csr` names it; if none waits, check port 10250 of the new machine',
   },
   remediating: {
     title: 'Cluster API replaces an unhealthy machine meanwhile',

@@ -9,7 +9,7 @@ import { type CheckQuestion, checksOf } from './checks.ts';
 import { hasNeverBegun, isEtcdSettled, isOursYet, pauseOf, versionOf } from './etcd-order.ts';
 import type { RolloutHistory } from './history.ts';
 import { type HoldId, holdReason } from './hold-reasons.ts';
-import { type ObservedControlPlane, type ObservedMachine, type ObservedRollout } from './observed.ts';
+import type { ObservedControlPlane, ObservedMachine, ObservedRollout } from './observed.ts';
 import { factsOf, isAllSeen, isInTheWay, isTooLate, planBegin, reasonsOf } from './plan-begin.ts';
 import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.ts';
 import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';

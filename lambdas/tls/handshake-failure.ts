@@ -32,7 +32,7 @@ const KUBELET_PORT = 10_250;
 const KUBELET_WITHOUT_CERTIFICATE: HandshakeFailure = {
   kind: 'closed',
   message: 'it refused the handshake (tls: internal error): the kubelet has no serving certificate yet',
-  remedy: 'Its request waits for an approval: certmarshal run shows it, and why.',
+  remedy: 'Its request waits for an approval: kubectl get csr names it, and certmarshal explain says why.',
 };
 
 /** Why a server showed no certificate. */

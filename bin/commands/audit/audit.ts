@@ -10,7 +10,7 @@ import { loadFleet } from '../../fleet.ts';
 import { type Io, PROCESS, print, printJson } from '../../io.ts';
 import type { MinuteCommandOptions } from '../../minute/run-minutes.ts';
 import { type NamedServer, otherwiseNotice } from '../../target.ts';
-import { type Places } from '../../terminal/phrases.ts';
+import type { Places } from '../../terminal/phrases.ts';
 import { startProgress } from '../../terminal/progress.ts';
 import { type AuditView, certificatesOf, severityCounts, viewOf } from './groups.ts';
 import { type AuditIo, type AuditOnceOptions, auditOnce, CRITICAL_PASSES } from './once.ts';

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { parseDuration } from '../../../lambdas/config/duration.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import { type HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
+import type { HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
 import { handshakes } from '../../../lambdas/tls/handshakes.ts';
 import { counted } from '../../../lambdas/words.ts';
 import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';

@@ -1,10 +1,10 @@
-import {
-  type V1APIService,
-  type V1CustomResourceDefinition,
-  type V1MutatingWebhookConfiguration,
-  type V1ValidatingWebhookConfiguration,
+import type {
+  V1APIService,
+  V1CustomResourceDefinition,
+  V1MutatingWebhookConfiguration,
+  V1ValidatingWebhookConfiguration,
 } from '@kubernetes/client-node';
-import { type Observation, type Use } from '../../contracts/observation.ts';
+import type { Observation, Use } from '../../contracts/observation.ts';
 import { type ListedKindId, listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { field, list, raw, text } from '../../resources/fields.ts';

@@ -2,7 +2,7 @@ import type { EksAuthority } from '../../aws/eks-audit.ts';
 import type { AuthorityObservation, Observation } from '../../contracts/observation.ts';
 import { printable } from '../../printable.ts';
 import { timestamp } from '../../time.ts';
-import { type AuditSource } from '../audit-source.ts';
+import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { toldCertificate } from '../told-certificate.ts';
 

@@ -4,7 +4,7 @@ import type { ClusterContext } from '../../approval/request.ts';
 import type { MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
-import { type KubernetesError } from '../../kubernetes/errors.ts';
+import type { KubernetesError } from '../../kubernetes/errors.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { listMachines, type MachineSelection } from '../../kubernetes/machines.ts';
 import { printable } from '../../printable.ts';

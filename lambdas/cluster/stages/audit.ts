@@ -12,7 +12,7 @@ import type { AuditSummary } from '../../contracts/audit-summary.ts';
 import type { Observation } from '../../contracts/observation.ts';
 import type { OrderedAudit } from '../../contracts/order.ts';
 import type { Problem } from '../../contracts/problem.ts';
-import { type Snapshot } from '../../contracts/snapshot.ts';
+import type { Snapshot } from '../../contracts/snapshot.ts';
 import type { AwsScope, Target } from '../../contracts/target.ts';
 import { stepsInTurns } from '../../processor-time.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type Contract } from '../../contracts/contract.ts';
+import type { Contract } from '../../contracts/contract.ts';
 import { MAX_SESSION_TAGS } from '../../contracts/target.ts';
 import { EXTERNAL_ID } from '../../identifiers.ts';
 import { printable } from '../../printable.ts';

@@ -4,7 +4,7 @@ import { shownCondition } from '../../resources/values.ts';
 import { DAY_MS } from '../../time.ts';
 import { counted, date } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
-import { type ObservedEtcd } from '../observed.ts';
+import type { ObservedEtcd } from '../observed.ts';
 import { ETCD_CLUSTERS, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
 
 /** Undefined for stacked etcd. */

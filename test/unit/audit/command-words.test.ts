@@ -149,8 +149,8 @@ it.each(['kubelet-serving worker-3', 'kubelet-serving worker-3 0a1b2c3d'])(
 );
 
 it.each([
-  ['4 nodes have a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
-  ['1 node has a pending request; ', 'certmarshal sweep --kubeconfig KUBECONFIG --cluster berlin'],
+  ['4 nodes have a pending request; ', 'certmarshal run --kubeconfig KUBECONFIG --cluster berlin'],
+  ['1 node has a pending request; ', 'certmarshal run --kubeconfig KUBECONFIG --cluster berlin'],
   ['1 of 3 nodes has a pending request; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
   ['', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],
   ['x: 4 nodes have a pending request; ', 'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin'],

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { countRequests } from '../../../lambdas/audit/request-counts.ts';
 import type { RequestsObservation } from '../../../lambdas/contracts/observation.ts';
-import { type CountedRequest } from '../../../lambdas/resources/signing-request.ts';
+import type { CountedRequest } from '../../../lambdas/resources/signing-request.ts';
 
 const NOW = Date.parse('2026-11-21T12:00:00Z');
 const HOUR = 3_600_000;

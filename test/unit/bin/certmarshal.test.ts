@@ -11,8 +11,8 @@ import { refusal, runCli, runShell, startCli } from './run-cli.ts';
 describe('the command line', () => {
   it.each([
     [['frobnicate']],
-    [['sweep', '--provider', 'gke']],
-    [['sweep', '--output', 'xml']],
+    [['run', '--provider', 'gke']],
+    [['run', '--output', 'xml']],
     [['explain']],
     [['explain', 'csr-1', '--node', 'worker-3']],
   ])('ends with status 2 for %j, says why on stderr and nothing on stdout', async (args) => {
@@ -29,11 +29,6 @@ describe('the command line', () => {
     });
   });
 
-  it('shows the next command as the user types it', async () => {
-    const { stderr } = await runCli(['report'], '', { npm_lifecycle_event: 'npx' });
-    expect(stderr).toMatch(/^npx certmarshal audit --all-contexts reads the clusters of your kubeconfig/);
-  });
-
   it.each([
     [['cost', '--clusters', '10'], 'certmarshal cost is gone: docs/cost.md has what certmarshal costs a month.'],
     [['assess'], 'certmarshal assess is gone: certmarshal audit --output json prints the findings of a cluster.'],
@@ -41,10 +36,13 @@ describe('the command line', () => {
       ['help', 'journal', 'verify'],
       'certmarshal journal is gone: read the journal with jq or Athena: docs/journal.md.',
     ],
-    [['recovery', 'open'], 'certmarshal recovery is gone: use certmarshal sweep --yes --recover NODE '],
-    [['sweep', '--observe'], '--observe is gone: certmarshal sweep writes nothing without --yes.'],
-    [['audit', '--kubeconfig', 'k', '--snapshots', 'd'], '--snapshots is gone: the hub remembers '],
-    [['report', '--snapshots=d'], '--snapshots is gone: the hub remembers '],
+    [['recovery', 'open'], 'certmarshal recovery is gone: use certmarshal run --yes --recover NODE '],
+    [['sweep', '--yes'], 'certmarshal sweep is gone: certmarshal run takes its options'],
+    [
+      ['report', '--bucket', 'b'],
+      'certmarshal report is gone: the page of a hub is report.html in its state bucket: aws ',
+    ],
+    [['audit', '--kubeconfig', 'k', '--snapshots', 'd'], '--snapshots is gone: certmarshal audit --state DIRECTORY '],
     [['audit', '--output', 'csv'], '--output csv is gone: certmarshal audit --output json | jq '],
     [['audit', '-o', 'openmetrics'], '--output openmetrics is gone: the hub publishes metrics to CloudWatch '],
     [['audit', '--output=openmetrics'], '--output openmetrics is gone: the hub publishes metrics to CloudWatch '],
@@ -54,31 +52,18 @@ describe('the command line', () => {
     expect(stderr.startsWith(message)).toBe(true);
   });
 
-  it.each(['sweep', 'decide', 'explain', 'rbac', 'audit', 'probe', 'credentials create'])(
-    'documents examples and exit status of %s',
-    async (command) => {
-      const { status, stdout } = await runCli([...command.split(' '), '--help']);
-      expect(status).toBe(0);
-      expect(stdout).toContain(`Examples:\n  certmarshal ${command}`);
-      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done[;\n]/);
-    },
-  );
-
-  it.each(['plan', 'start', 'status', 'drive', 'abort', 'resume'].map((verb) => `rollout ${verb}`))(
-    'documents examples and exit status of %s',
-    async (command) => {
-      const { status, stdout } = await runCli([...command.split(' '), '--help']);
-      expect(status).toBe(0);
-      expect(stdout).toContain(`Examples:\n  certmarshal ${command} --kubeconfig berlin.yaml`);
-      expect(stdout).toMatch(/Exit status:\n {2}0 {2}done/);
-    },
-  );
-
-  it.each(['approve', 'deny'])('documents examples and exit status of %s', async (command) => {
-    const { status, stdout } = await runCli([command, '--help']);
+  it.each(
+    Object.entries({
+      'run, audit, decide, explain, rbac, probe, credentials create': '',
+      'rollout plan, rollout start, rollout status, rollout drive, rollout abort, rollout resume':
+        ' --kubeconfig berlin.yaml',
+      'approve, deny': " csr-q77zt --kubeconfig berlin.yaml --because '",
+    }).flatMap(([commands, example]) => commands.split(', ').map((command) => [command, example] as const)),
+  )('documents examples and exit status of %s', async (command, example) => {
+    const { status, stdout } = await runCli([...command.split(' '), '--help']);
     expect(status).toBe(0);
-    expect(stdout).toContain(`Examples:\n  certmarshal ${command} csr-q77zt --kubeconfig berlin.yaml --because '`);
-    expect(stdout).toMatch(/Exit status:\n {2}0 {2}done: /);
+    expect(stdout).toContain(`Examples:\n  certmarshal ${command}${example}`);
+    expect(stdout).toMatch(/Exit status:\n {2}0 {2}(?:done|everything was read)[,:;\n]/);
   });
 
   it('takes --tolerate-expired with every command that connects by a kubeconfig', async () => {
@@ -98,7 +83,7 @@ describe('the command line', () => {
       .flat()
       .filter(({ command, help }) => command !== 'runbook' && help.includes('--kubeconfig <file>'));
     expect(connecting.map(({ command }) => command)).toEqual(
-      expect.arrayContaining(['sweep', 'credentials create', 'rollout drive', 'doctor']),
+      expect.arrayContaining(['run', 'credentials create', 'rollout drive', 'doctor']),
     );
     for (const { command, help } of connecting)
       expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });
@@ -109,7 +94,7 @@ describe('the command line', () => {
   });
 
   it('has no line over 100 columns in a help but commands to be pasted', async () => {
-    for (const command of ['', 'audit', 'approve', 'deny', 'rbac', 'sweep', 'rollout start']) {
+    for (const command of ['', 'audit', 'approve', 'deny', 'rbac', 'run', 'rollout start']) {
       const { stdout } = await runCli([...command.split(' '), '--help'].filter((word) => word !== ''));
       const long = stdout.split('\n').filter((line) => line.length > 100 && !/^ {2}(?:certmarshal|aws) /.test(line));
       expect({ command, long }).toEqual({ command, long: [] });
@@ -117,9 +102,9 @@ describe('the command line', () => {
   });
 
   it('shows examples as they are typed where they are read', async () => {
-    const { stdout } = await runCli(['sweep', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
-    expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- sweep/);
-    expect(stdout).toContain('\n  npm run -s certmarshal -- sweep --kubeconfig ~/.kube/config\n');
+    const { stdout } = await runCli(['run', '--help'], '', { npm_lifecycle_event: 'certmarshal' });
+    expect(stdout).toMatch(/^Usage: npm run -s certmarshal -- run/);
+    expect(stdout).toContain('\n  npm run -s certmarshal -- run --kubeconfig ~/.kube/config\n');
   });
 
   it('ends quietly when its reader has seen enough', async () => {
@@ -141,16 +126,16 @@ describe('the command line', () => {
       '--accept takes single-replica, no-surge, spare-capacity, etcd-backup, one-of-its-management-cluster, management-cluster-last; got luck\n',
     ],
     [
-      ['sweep', '--tolerate-expired', 'sha256:ab', '--kubeconfig', 'x'],
+      ['run', '--tolerate-expired', 'sha256:ab', '--kubeconfig', 'x'],
       '--tolerate-expired takes authority, or sha256: and the 64 hexadecimal digits of the fingerprint; got sha256:ab\n',
     ],
     [
-      ['sweep', '--until', '2026-11-22T05:30:00Z'],
+      ['run', '--until', '2026-11-22T05:30:00Z'],
       '--until and --bootstrap-group go with --recover: name the Nodes, or leave them out.\n',
     ],
     [
-      ['sweep', '--all-contexts', '--recover', 'cp-1', '--until', new Date(Date.now() + 1_200_000).toISOString()],
-      '--recover is about one cluster, --all-contexts takes all: leave out one of them.\n',
+      ['run', '--all-contexts', '--recover', 'cp-1', '--until', new Date(Date.now() + 1_200_000).toISOString()],
+      '--recover is about one cluster: leave out --all-contexts or --fleet.\n',
     ],
     [['rbac', '--policy', tmpdir()], `${tmpdir()} is a directory; name a file in it.\n`],
     [['rbac', '--policy', `${import.meta.filename}/x`], `${import.meta.filename}/x cannot be read: not a directory.\n`],
@@ -170,9 +155,9 @@ describe('the command line', () => {
       ['explain', 'csr-1'],
       /^\nStopping: nothing is written\. .+\nInterrupted before it was answered: get certificatesigningrequests\/csr-1 on https:\S+\.\n$/,
     ],
-    [['sweep'], /^\nStopping: nothing is written\. .+\nInterrupted: what was not read by then is not judged\.\n$/],
+    [['run'], /^\nStopping: nothing is written\. .+\nInterrupted: what was not read by then is not judged\.\n$/],
     [
-      ['sweep', '--yes'],
+      ['run', '--yes'],
       /^\nStopping: running writes are finished, .+\nInterrupted: what was not read by then is not judged\.\n$/,
     ],
     [
@@ -196,7 +181,7 @@ describe('the command line', () => {
   });
 
   it('says which kubeconfig it looked for', async () => {
-    const { status, stderr } = await runCli(['sweep'], '', { KUBECONFIG: '/nowhere/config' });
+    const { status, stderr } = await runCli(['run'], '', { KUBECONFIG: '/nowhere/config' });
     expect({ status, stderr }).toEqual({
       status: 2,
       stderr:
@@ -209,15 +194,11 @@ describe('the command line', () => {
     try {
       const file = join(directory, 'config');
       await writeFile(file, kubeconfigOf({ cluster: 'nowhere' }));
-      const { status, stdout } = await runCli(['sweep', '--kubeconfig', file, '--output', 'json']);
+      const { status, stdout } = await runCli(['run', '--kubeconfig', file, '--output', 'json']);
       expect(status).toBe(1);
-      expect(JSON.parse(stdout)).toMatchObject({
-        version: 1,
-        cluster: 'nowhere',
-        complete: false,
-        counts: { approved: 0 },
-        problems: [{ kind: 'unreachable' }],
-      });
+      expect(JSON.parse(stdout).clusters).toMatchObject([
+        { id: 'nowhere', complete: false, findings: [{ kind: 'unreachable' }] },
+      ]);
       expect(stdout).not.toContain('not-a-secret');
     } finally {
       await rm(directory, { recursive: true });

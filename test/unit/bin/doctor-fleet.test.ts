@@ -314,15 +314,14 @@ clusters:
 
   it.each<[most: number, hub: string, expected: object]>([
     [1_000, '', { status: 'passed', found: '1000 at once' }],
-    [54, '', { status: 'passed' }],
-    [53, '', { status: 'warning', fix: { command: raise } }],
+    [43, '', { status: 'passed' }],
+    [42, '', { status: 'warning', fix: { command: raise } }],
     [
       10,
       '',
-      { status: 'warning', found: '10 at once for all functions of the account there, and the hub may take 54' },
+      { status: 'warning', found: '10 at once for all functions of the account there, and the hub may take 43' },
     ],
-    [104, LANE, { status: 'passed' }],
-    [103, LANE, { status: 'warning' }],
+    [43, LANE, { status: 'passed' }],
     [150, 'hub: { reservedConcurrency: 50 }', { status: 'passed' }],
     [149, 'hub: { reservedConcurrency: 50 }', { status: 'failed', fix: { command: raise } }],
     [10, 'hub: { reservedConcurrency: 2 }', { status: 'failed', found: expect.stringContaining('refuses') }],

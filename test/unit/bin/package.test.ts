@@ -58,9 +58,9 @@ describe('the package that npm pack makes', () => {
   it('loads a kubeconfig file, with the library that does it', async () => {
     const kubeconfig = `'{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"n","user":"u"}}],"clusters":[{"name":"n","cluster":{"server":"https://127.0.0.1:1"}}],"users":[{"name":"u","user":{"token":"t"}}]}'`;
     const failed = await packed(
-      `sweep --output json --kubeconfig /dev/stdin <<END\n${kubeconfig.slice(1, -1)}\nEND`,
+      `run --output json --kubeconfig /dev/stdin <<END\n${kubeconfig.slice(1, -1)}\nEND`,
     ).catch((error: { stdout: string }) => error);
-    expect(JSON.parse(failed.stdout)).toMatchObject({ complete: false, problems: [{ kind: 'unreachable' }] });
+    expect(JSON.parse(failed.stdout)).toMatchObject({ clusters: [{ findings: [{ kind: 'unreachable' }] }] });
   });
 
   it('is installed in an empty folder, where npx runs it', async () => {

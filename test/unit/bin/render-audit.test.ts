@@ -287,7 +287,7 @@ describe('the table of an audit', () => {
   });
 
   it('sends nobody after what is only worth knowing', () => {
-    expect(render({ report: reportOf([], [NOT_VISIBLE]) })).toMatch(/\n {2}Next {2}kubectl certmarshal sweep\b/);
+    expect(render({ report: reportOf([], [NOT_VISIBLE]) })).toMatch(/\n {2}Next {2}kubectl certmarshal run\b/);
   });
 
   it('says zero', () => {

@@ -37,7 +37,7 @@ const render = (explanation: Explanation = explain(), width?: number) =>
 describe('the explanation of a request', () => {
   it('names the node once', () => {
     expect(render().split('\n')[0]).toBe(
-      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. sweep --yes approves it, and so does a deployed certmarshal.',
+      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. run --yes approves it, and so does a deployed certmarshal.',
     );
   });
 

@@ -1,7 +1,18 @@
-import { hostname, userInfo } from 'node:os';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { hostname, tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { runCommand } from '../../../bin/commands/run.ts';
 import { recoveryOf } from '../../../bin/commands/run-recovery.ts';
-import { NOW } from '../recovery/fixtures.ts';
+import { createDirectoryState } from '../../../bin/directory-state.ts';
+import { contextTarget } from '../../../bin/minute/contexts.ts';
+import { createHome } from '../../../bin/minute/home.ts';
+import { DEFAULT_FLEET } from '../../../lambdas/config/fleet.ts';
+import { never } from '../journal/values.ts';
+import { fakeCluster } from '../recovery/fake-cluster.ts';
+import { clientCsr, NOW } from '../recovery/fixtures.ts';
+import { recordedIo } from './io.ts';
+import { kubeconfigOf } from './kubeconfigs.ts';
 
 const MINUTE = 60_000;
 const at = (ms: number) => new Date(NOW + ms).toISOString();
@@ -47,5 +58,45 @@ describe('--recover', () => {
 
   it('names everything that is wrong at once', () => {
     expect(() => recoveryOf({ recover: ['A_b'] }, NOW)).toThrow(/--recover "A_b"[^]*\n--until takes/);
+  });
+
+  it.each([true, false])('approves what passes in a minute that may write: %s', async (writes) => {
+    const cluster = fakeCluster();
+    cluster.addCsr(clientCsr());
+    const recovery = recoveryOf({ recover: ['cp-1'], until: at(20 * MINUTE) }, NOW) ?? { nodes: [], until: '' };
+    const context = { context: 'c', id: 'berlin', name: 'berlin', server: undefined, also: [] };
+    const home = createHome({
+      fleet: DEFAULT_FLEET,
+      clusters: {
+        targets: [contextTarget(context, {}, DEFAULT_FLEET)],
+        openContext: async () => ({ ...cluster.target(), close() {} }),
+      },
+      state: createDirectoryState(mkdtempSync(join(tmpdir(), 'certmarshal-recover-')), NOW),
+      writes,
+      recovery: [{ cluster: 'berlin', ...recovery }],
+      clock: () => NOW,
+      sleep: async () => {},
+      onBug: () => {},
+    });
+    await home.tick(never);
+    expect(cluster.approved()).toEqual(writes ? ['csr-1'] : []);
+  });
+
+  it('is refused for an EKS cluster, of which AWS runs the control plane', async () => {
+    const kubeconfig = join(mkdtempSync(join(tmpdir(), 'certmarshal-recover-')), 'config');
+    writeFileSync(kubeconfig, kubeconfigOf());
+    const options = {
+      kubeconfig,
+      provider: 'eks',
+      recover: ['cp-1'],
+      until: at(1),
+      output: 'json',
+      program: 'x',
+    } as const;
+    const io = recordedIo({ now: NOW });
+    await expect(runCommand(options, never, io)).rejects.toThrow('This is an EKS cluster');
+    expect(io.stderr.text()).toContain(
+      `! Client certificates of kubelets would be approved until ${at(1)} for cp-1: only`,
+    );
   });
 });

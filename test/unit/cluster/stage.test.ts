@@ -1,13 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { KubeconfigSecretError } from '../../../lambdas/aws/kubeconfig-secret.ts';
 import { runStage } from '../../../lambdas/cluster/minute.ts';
-import {
-  type Known,
-  type Minute,
-  type Stage,
-  type StageContext,
-  type StageName,
-} from '../../../lambdas/cluster/stage.ts';
+import type { Known, Minute, Stage, StageContext, StageName } from '../../../lambdas/cluster/stage.ts';
 import { charged, createProcessorBudget } from '../../../lambdas/processor-time.ts';
 import { PARIS, TROUBLE } from '../fleet/values.ts';
 import { entry } from '../journal/values.ts';

@@ -326,7 +326,7 @@ recovery:
     [
       'many clusters',
       "version: 1\nrecovery: [{ cluster: 'berlin-*', until: 2026-12-05T20:00:00Z, pin: authority }]",
-      '2:23: recovery[0].cluster: "berlin-*" is not the id of a cluster; write one cluster, as certmarshal report shows it, without "*"',
+      '2:23: recovery[0].cluster: "berlin-*" is not the id of a cluster; write one cluster, as the report page shows it, without "*"',
     ],
     [
       'no end',

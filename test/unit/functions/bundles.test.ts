@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { SweepItem } from '../../../lambdas/contracts/order.ts';
 import { readOutcomes } from '../../../lambdas/fleet/outcomes.ts';
 import { ordersKey, outcomesKey, STATE_KEYS } from '../../../lambdas/fleet/state-keys.ts';
@@ -80,9 +80,16 @@ async function runReport(s3: string, event: unknown) {
   return { answered, emf: emfRecords(bundle.output()) };
 }
 
-const TICK = Math.floor(Date.now() / 60_000) * 60_000;
-const tick = new Date(TICK).toISOString();
-const ITEM: SweepItem = { function: 'CertMarshal-sweep-default', lane: 'default', tick: TICK, object: 0, shard: 0 };
+const ITEM: SweepItem = { function: 'CertMarshal-sweep-default', lane: 'default', tick: 0, object: 0, shard: 0 };
+let TICK = 0;
+let tick = '';
+let item = ITEM;
+// An order is refused after three minutes.
+beforeEach(() => {
+  TICK = Math.floor(Date.now() / 60_000) * 60_000;
+  tick = new Date(TICK).toISOString();
+  item = { ...ITEM, tick: TICK };
+});
 
 /** A bucket with an order for one cluster. */
 const ordered = async (order: object) =>
@@ -96,7 +103,7 @@ const ordered = async (order: object) =>
   });
 
 type StateBucket = Awaited<ReturnType<typeof startState>>;
-const sweepEvent = () => ({ item: ITEM, began: new Date().toISOString() });
+const sweepEvent = () => ({ item, began: new Date().toISOString() });
 const outcomesIn = async ({ read }: StateBucket) =>
   readOutcomes(await read(outcomesKey('default', TICK, 0))).map((outcome) =>
     outcome.ok ? outcome.value : outcome.problem,
@@ -142,7 +149,7 @@ describe('the bundles that synthesis makes', () => {
     expect([...state.objects.keys()].toSorted()).toEqual([STATE_KEYS.index, STATE_KEYS.registry]);
 
     const { answered, emf } = await runPlan(state.url, { tick });
-    expect(answered).toEqual({ result: [ITEM] });
+    expect(answered).toEqual({ result: [item] });
     const orders = await state.read(ordersKey('default', TICK, 0));
     expect(JSON.stringify(orders).match(/"id":"cluster-\d+"/g)).toHaveLength(CLUSTERS.length);
     expect(emf).toMatchObject([
@@ -210,7 +217,7 @@ describe('the bundles that synthesis makes', () => {
       AWS_ENDPOINT_URL_S3: state.url,
     });
     const began = new Date(Date.now() - 201_000).toISOString();
-    expect((await bundle.invoke({ item: ITEM, began })).error).toMatch(/^NotBegun: /);
+    expect((await bundle.invoke({ item, began })).error).toMatch(/^NotBegun: /);
     expect([...state.objects.keys()]).toEqual([ordersKey('default', TICK, 0)]);
   });
 });

@@ -105,9 +105,9 @@ describe('what people are told first to do', () => {
   });
 
   it.each([
-    ['certmarshal-state-1a2b', 'certmarshal report --bucket certmarshal-state-1a2b --output report.html'],
-    [undefined, 'certmarshal report --bucket BUCKET --output report.html'],
-    ['$(reboot)', 'certmarshal report --bucket BUCKET --output report.html'],
+    ['certmarshal-state-1a2b', 'aws s3 presign s3://certmarshal-state-1a2b/report.html'],
+    [undefined, 'aws s3 presign s3://BUCKET/report.html'],
+    ['$(reboot)', 'aws s3 presign s3://BUCKET/report.html'],
   ])('where no cluster is named is to look at the whole fleet of %s', (bucket, command) => {
     const said = message('CertificateCritical', 'ALARM');
     // Its description only knows that there is a cluster.

@@ -5,14 +5,14 @@ import {
 } from '../../../lambdas/resources/kubeadm-control-plane.ts';
 import type { Condition } from '../../../lambdas/resources/values.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
-import {
-  type ObservedControlPlane,
-  type ObservedEksAnywhere,
-  type ObservedEtcd,
-  type ObservedMachine,
-  type ObservedRollout,
-  type PortServed,
-  type Served,
+import type {
+  ObservedControlPlane,
+  ObservedEksAnywhere,
+  ObservedEtcd,
+  ObservedMachine,
+  ObservedRollout,
+  PortServed,
+  Served,
 } from '../../../lambdas/rollout/observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import type { WeeklyWindow } from '../../../lambdas/window/window.ts';

@@ -8,13 +8,13 @@ import type { Condition } from '../../../lambdas/resources/values.ts';
 import { checksOf } from '../../../lambdas/rollout/checks.ts';
 import { nonceOf, pauseOf } from '../../../lambdas/rollout/etcd-order.ts';
 import type { RolloutHistory } from '../../../lambdas/rollout/history.ts';
-import {
-  type ObservedControlPlane,
-  type ObservedEtcd,
-  type ObservedMachine,
-  type ObservedRollout,
-  type PortServed,
-  type Served,
+import type {
+  ObservedControlPlane,
+  ObservedEtcd,
+  ObservedMachine,
+  ObservedRollout,
+  PortServed,
+  Served,
 } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
 import { ACCEPTANCES, type RolloutPolicy } from '../../../lambdas/rollout/policy.ts';

@@ -441,7 +441,7 @@ describe('a rollout that goes on', () => {
             id: 'etcd-unseen',
             message:
               'EtcdClusterHealthy is Unknown: Failed to connect to etcd; CSR csr-1 of node berlin-11 waits; CSR csr-2 of node berlin-11 waits; CSR csr-3 of node berlin-11 waits',
-            remedy: expect.stringContaining('certmarshal sweep'),
+            remedy: expect.stringContaining('kubectl get csr'),
           },
         ],
       });

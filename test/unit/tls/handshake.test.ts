@@ -319,7 +319,7 @@ async function freePort(taken: number): Promise<number> {
 }
 
 test.each([
-  [10_250, 80, /tls: internal error\): the kubelet has no serving certificate yet/, /certmarshal sweep/],
+  [10_250, 80, /tls: internal error\): the kubelet has no serving certificate yet/, /kubectl get csr/],
   [6443, 80, /internal_error/, /log of the server/],
   [10_250, 40, /handshake_failure/, /log of the server/],
 ])('at port %i, alert %i says whether a kubelet waits for its certificate', (port, alert, message, remedy) => {

@@ -1104,7 +1104,7 @@ describe('coverage', () => {
     expect(gone(4)).toContain('warning CoverageShrunk etcd machines gone');
   });
 
-  it('says of an unknown kubelet certificate that its request waits, and leads to sweep', () => {
+  it('says of an unknown kubelet certificate that its request waits, and leads to run', () => {
     const seen = ['ip-1', 'ip-2'].map((node) =>
       member({ source: 'nodes', role: 'worker', name: `Node ${node}`, node }),
     );
@@ -1115,7 +1115,7 @@ describe('coverage', () => {
       {
         message:
           '1 node has a pending request; it is unknown when the kubelet serving certificate of Node ip-2 expires',
-        command: expect.stringMatching(/^certmarshal sweep --kubeconfig KUBECONFIG /),
+        command: expect.stringMatching(/^certmarshal run --kubeconfig KUBECONFIG /),
       },
     ]);
     const more = ['ip-3', 'ip-4'].map((node) => member({ name: `Node ${node}`, node }));
@@ -1270,7 +1270,7 @@ describe('commands', () => {
 
   /** Whole: neither `;` nor `|` but in these three. */
   const READS =
-    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|runbook|sweep)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
+    /^(?:(?:certmarshal (?:audit|explain|probe|rollout plan|run|runbook)|kubectl --kubeconfig \w+(?: -n \S+)? (?:auth can-i|describe|get)|aws eks (?:describe|list)-\S+) [^;|&>]+?(?: \| base64 -d \| openssl x509 -noout -subject -issuer -enddate)?|sudo find [\w/ ]+ -name '\*\.crt' -exec openssl x509 -noout -subject -enddate -in \{\} ';'|date -u(?:; timedatectl timesync-status)?)$/;
   it.each(Object.keys(FINDING_CODES) as FindingCode[])('%s only reads', (code) => {
     const words = { node: 'n', signer: 'a/b', request: 'csr', nodegroup: 'blue', authority: 'ca' };
     const wheres = ['', '10.0.1.31:6443', 'Secret a/b tls.crt', 'Machine a/b', 'ConfigMap a/b ca.crt'];
