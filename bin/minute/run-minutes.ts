@@ -16,6 +16,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { kebab } from '../../lambdas/words.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { serverPorts } from '../commands/audit/ports.ts';
 import { typedCommands } from '../commands/audit/repeat.ts';
@@ -201,15 +202,10 @@ async function clustersOf(
 
 /** With the AWS credentials of the user. @throws UsageError */
 async function ofFleet(options: MinuteCommandOptions, fleet: Fleet, signal: AbortSignal): Promise<Clusters> {
-  const { context, kubeconfig, allContexts, cluster } = options;
-  for (const [flag, given] of Object.entries({
-    '--context': context,
-    '--kubeconfig': kubeconfig,
-    '--all-contexts': allContexts,
-    '--cluster': cluster,
-  }))
-    if (given !== undefined)
-      throw new UsageError(`${flag} names clusters of a kubeconfig, --fleet those of a file: leave out one of them.`);
+  const of = ['context', 'kubeconfig', 'allContexts', 'cluster', 'provider', 'serviceCidr', 'tolerateExpired'] as const;
+  const [flag] = of.filter((key) => options[key] !== undefined).map((key) => `--${kebab(key)}`);
+  if (flag !== undefined)
+    throw new UsageError(`${flag} is about clusters of a kubeconfig, --fleet those of a file: leave out one of them.`);
   const [{ connectAws }, { createEksReader }, { createCredentials }] = await Promise.all([
     import('../doctor/aws-calls.ts'),
     import('../../lambdas/aws/eks-clusters.ts'),

@@ -33,7 +33,7 @@ it.each(Object.entries({ run: runCommand, audit: auditFleet }))(
     expect(JSON.parse(stdout)).toMatchObject({ clusters: [], problems: [] });
     expect(asked.mock.lastCall).toMatchObject([{ account: caller.account, region: 'eu-central-1' }, {}]);
     await expect(command({ ...options, context: 'c' }, never, io)).rejects.toThrow(
-      '--context names clusters of a kubeconfig',
+      '--context is about clusters of a kubeconfig',
     );
     await expect(command({ ...options, policy: fleet }, never, io)).rejects.toThrow('leave out --policy');
   },
