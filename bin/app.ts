@@ -8,7 +8,6 @@ import { fleetStacks } from '../lib/app-stacks.ts';
 import { deployProblems, deployWarnings, namedClusters } from '../lib/deploy-checks.ts';
 import { EXIT, UsageError } from './exit-codes.ts';
 
-/** `cdk deploy -c fleet=FILE` */
 const DEFAULT_FILE = 'fleet.yaml';
 
 try {

@@ -65,7 +65,6 @@ export interface NamedServer {
   readonly eks?: { readonly region?: string | undefined; readonly profile?: string | undefined };
 }
 
-/** The cluster that the command line names, with open connections. */
 export interface OpenCluster
   extends Pick<SweepTarget, 'cluster' | 'workload' | 'management' | 'machinesNamespace' | 'resolve'> {
   /** Id in the fleet; the name if fleet.yaml does not list it. */
@@ -252,7 +251,6 @@ function ageOf(given: string): number {
   );
 }
 
-/** Warns what is tolerated, before all other output, so that the user cannot miss it. */
 export function toleranceNotice(address: string, context: string, expired: ExpiredServer): string {
   const proof =
     expired.pin === 'authority'

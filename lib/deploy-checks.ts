@@ -66,7 +66,6 @@ interface Selected {
   readonly secretPath: Path;
 }
 
-/** The clusters that the file names. */
 export function namedClusters({ clusters, managementClusters }: Fleet): readonly Selected[] {
   const provider = 'eks-anywhere';
   return [

@@ -1,8 +1,9 @@
-import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
+import { type IRole, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { Key } from 'aws-cdk-lib/aws-kms';
 import { CfnOutput, Duration, Stack, type StackProps } from 'aws-cdk-lib/core';
 import { Construct } from 'constructs';
 import { modeWords } from '../lambdas/approval/policy.ts';
+import { secretsOf } from '../lambdas/config/exact-resources.ts';
 import { DEFAULT_LANE, type Fleet, SELF } from '../lambdas/config/fleet.ts';
 import { roleName } from '../lambdas/fleet/role-names.ts';
 import { STATE_KEYS } from '../lambdas/fleet/state-keys.ts';
@@ -18,7 +19,7 @@ import { Notify } from './constructs/notify.ts';
 import { Tick } from './constructs/tick.ts';
 import { Webhook } from './constructs/webhook.ts';
 import { allowAttachingToVpcs, allowSpokes, allowTheOwnClusters } from './discovery-access.ts';
-import { allowReadingKubeconfigs } from './kubeconfig-access.ts';
+import { allowExactly } from './exact-policies.ts';
 import { fleetAlarms } from './monitoring/alarms.ts';
 import { pagingAlarms } from './monitoring/composite.ts';
 import { FleetDashboard } from './monitoring/dashboard.ts';
@@ -261,4 +262,18 @@ function withoutFractions(value: unknown): unknown {
       typeof part === 'number' && !Number.isInteger(part) ? String(part) : part,
     ),
   );
+}
+
+/** Allows a role to read exactly the secrets that the fleet names, by complete ARN. */
+export function allowReadingKubeconfigs(
+  scope: Construct,
+  role: IRole,
+  fleet: Pick<Fleet, 'clusters' | 'managementClusters'>,
+): void {
+  allowExactly(scope, 'KubeconfigAccess', {
+    roles: [role],
+    actions: ['secretsmanager:GetSecretValue'],
+    resources: secretsOf(fleet),
+    what: 'secrets with kubeconfigs',
+  });
 }

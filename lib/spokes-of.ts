@@ -8,7 +8,6 @@ export type HubPlace = Pick<HubOptions, 'account' | 'region'>;
 
 /** The resources needed in one Region of an account. */
 export interface Spoke {
-  /** Twelve digits, or `self`. */
   readonly account: string;
   /** A name, or `self`. */
   readonly region: string;

@@ -159,7 +159,6 @@ async function doctorGroups(
   );
 }
 
-/** Results are in the order of the groups. */
 async function runGroups(groups: readonly CheckGroup[], signal: AbortSignal, { stderr }: Io): Promise<GroupResult[]> {
   const progress = startProgress(stderr);
   const results = new Map<CheckGroup, GroupResult>();

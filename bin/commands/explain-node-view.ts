@@ -15,7 +15,6 @@ import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
 const NOW_ALONE = 'This shows what is proven now; an audit remembers what was proven before.';
-/** The findings whose runbooks say what to do. */
 const RUNBOOKS: Readonly<Partial<Record<IssuedVerdict, FindingCode>>> = {
   'names-another': 'IssuedNamesAnother',
   'not-proven': 'IssuedUnproven',

@@ -41,7 +41,6 @@ export interface NodeExplanation {
   readonly node: string;
   /** Absent if no certificate could be read. */
   readonly seen?: Seen | undefined;
-  /** Name of its newest request that waits for an approval. */
   readonly waiting?: string | undefined;
   /** The request that it was issued for, until Kubernetes deletes it. */
   readonly request?: Pick<CountedRequest, 'name' | 'approvedBy'> | undefined;
@@ -203,7 +202,6 @@ interface IssuedRequest extends Pick<CountedRequest, 'name' | 'approvedBy' | 'of
 /** A kubelet without an approval retries four times an hour, and issued requests are kept for an hour. */
 const MAX_ISSUED = 16;
 
-/** Issued requests of a node, newest first, and its newest that waits. */
 async function issuedRequests(
   { workload }: SweepTarget,
   node: string,

@@ -34,7 +34,6 @@ export interface Explanation {
   readonly csr?: SigningRequest;
   /** Evidence that could not be read. */
   readonly problems?: readonly Problem[];
-  /** The next command, to be pasted. */
   readonly next?: string | undefined;
 }
 

@@ -81,7 +81,6 @@ interface ExplainOptions extends TargetOptions {
 }
 
 interface Query {
-  /** Of the request. */
   readonly name: string;
   readonly policies: readonly ApprovalPolicy[];
   readonly output: 'table' | 'json';
@@ -90,7 +89,6 @@ interface Query {
   readonly repeat: string;
 }
 
-/** Judges one live request as a sweep would, and shows every check. Writes nothing. */
 export async function explainCommand(
   target: SweepTarget & { readonly server?: NamedServer },
   query: Query,
@@ -159,7 +157,6 @@ export function noSuchRequest(cluster: string, name: string): string {
   return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. It may be in another cluster, or gone: Kubernetes removes a request an hour after the decision, and a kubelet asks with a new one every 15 minutes. sweep lists those that wait.\n`;
 }
 
-/** One request as it is now, and the verdict of a sweep. */
 export interface Explained extends Explanation {
   /** Binds a write to the object; absent if the object cannot be written back unchanged. */
   readonly subject?: ApprovalSubject;

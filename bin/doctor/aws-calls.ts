@@ -24,7 +24,7 @@ import type { AwsScope } from '../../lambdas/contracts/target.ts';
 import { HUB_STACK, webhookFunctionName } from '../../lambdas/fleet/role-names.ts';
 import type { HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { printable } from '../../lambdas/printable.ts';
-import { REGION_REMEDY, requireRegion } from '../aws-region.ts';
+import { UsageError } from '../exit-codes.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 import { readSubscriptions, type Subscriptions } from './subscriptions-check.ts';
 
@@ -33,7 +33,6 @@ export interface AwsCaller extends HubIdentity {
   readonly arn: string;
 }
 
-/** The AWS calls of the functions, with the credentials of this environment. */
 export interface AwsCalls {
   readonly caller: AwsCaller;
   readonly credentials: CredentialsOf;
@@ -192,4 +191,24 @@ async function missingProfile(env: NodeJS.ProcessEnv): Promise<string | undefine
     ),
   );
   return names.includes(profile) ? undefined : profile;
+}
+
+/** How to name the Region. Everything at the keyboard that needs one is in the account and Region of the hub. */
+const REGION_REMEDY =
+  'Set AWS_REGION, or region in the profile of AWS_PROFILE, to the Region of the hub, where CertMarshal is deployed; that of a cluster may differ.';
+
+/**
+ * Requires a Region before the first call: without one the SDK fails as if the service did not answer.
+ *
+ * @param client any SDK client without an explicit Region
+ * @throws UsageError if neither the environment nor a profile names one
+ */
+export async function requireRegion(client: {
+  readonly config: { readonly region: () => Promise<string> };
+}): Promise<void> {
+  try {
+    await client.config.region();
+  } catch (error) {
+    throw new UsageError(`No Region is named. ${REGION_REMEDY}`, { cause: error });
+  }
 }

@@ -23,7 +23,6 @@ export interface Check {
   /** Stable; docs/doctor.md describes it. */
   readonly id: string;
   readonly title: string;
-  /** What is checked: a host, a right, a secret. */
   readonly object: string;
   /** Ids of checks in its group that must pass before this one is meaningful. */
   readonly needs?: readonly string[];

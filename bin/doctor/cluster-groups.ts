@@ -47,7 +47,6 @@ export interface GroupOptions {
   readonly now: () => number;
 }
 
-/** All checks of one cluster: one group for its API server, one for that of its management cluster. */
 export function clusterGroups(test: ClusterUnderTest, options: GroupOptions): CheckGroup[] {
   const { subject, cluster, namespaces, workload, management, further = () => [] } = test;
   const policies = policiesFor(options.policies, cluster);

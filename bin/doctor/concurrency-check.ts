@@ -9,7 +9,6 @@ import { asUser } from './source-checks.ts';
 const OTHER_FUNCTIONS = 3;
 /** Concurrency that an account must leave unreserved. Source: Lambda API reference, PutFunctionConcurrency. */
 const KEPT_FREE = 100;
-/** Default quota. */
 const USUAL = 1_000;
 
 /** Checks that all functions of the hub can run at once: new accounts begin with as few as 10. */

@@ -72,7 +72,6 @@ interface RenewOptions {
   readonly cluster?: string;
   readonly policyFile?: string;
   readonly management: boolean;
-  /** Its management cluster in fleet.yaml. */
   readonly workloadOf?: string;
   /** Name of the secret; absent for a file. */
   readonly store?: string;

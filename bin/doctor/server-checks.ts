@@ -16,7 +16,6 @@ import { dayOf } from '../terminal/words.ts';
 import { type Answer, type Check, either, type Fix, failed, passed, untold, warning } from './check.ts';
 import { type Probe, probeServer } from './probe.ts';
 
-/** An API server, and results of its checks that later checks use. */
 export interface Server {
   /** Set by the first check of the group. */
   connection?: Connection;

@@ -15,7 +15,6 @@ import { entryOf, kubeconfigFiles, load, nameOf, namespaceOf, providerOf, readKu
 /** More than any real kubeconfig has. */
 const MAX_CONTEXTS = 1_000;
 
-/** The one lane of a keyboard. */
 export const LANE = 'default';
 
 /** The one cluster of a context. */

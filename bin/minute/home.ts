@@ -25,7 +25,6 @@ import { createMetrics, type Telemetry } from '../../lambdas/telemetry/telemetry
 import { MINUTE_MS } from '../../lambdas/time.ts';
 import { LANE } from './contexts.ts';
 
-/** Clusters whose connections are kept between two ticks. */
 const KEPT_TARGETS = 1_000;
 const SWEEP_MS = 50_000;
 const DISCOVERY_MS = 30_000;
@@ -68,7 +67,6 @@ export interface Home {
    * @throws AwsError when the state cannot be read or written
    */
   tick(signal: AbortSignal): Promise<FleetHealth>;
-  /** Closes the connections. */
   close(): void;
 }
 
@@ -140,10 +138,10 @@ export function createHome(options: HomeOptions): Home {
     }),
     sources: hub === undefined ? [LISTED] : sourcesOf(fleet, hub),
     askedSources: hub === undefined ? [] : eksSources(fleet.discovery, hub).map(({ name }) => name),
-    discover: (only, previous, signal) =>
-      'hub' in clusters
-        ? discoverEks(fleet.discovery, clusters.hub, fleet.lanes, clusters.reader, signal, { only, previous })
-        : discoverEks([], NO_HUB, [], NO_EKS, signal),
+    async *discover(only, previous, signal) {
+      if ('hub' in clusters)
+        yield* discoverEks(fleet.discovery, clusters.hub, fleet.lanes, clusters.reader, signal, { only, previous });
+    },
     publish: async (health) => void (latest = health),
     pageEveryMs: MINUTE_MS,
     clock,
@@ -178,13 +176,6 @@ export function createHome(options: HomeOptions): Home {
   };
 }
 
-const NO_HUB: HubIdentity = { account: '', region: '', partition: '' };
-const NO_EKS: EksReader = {
-  // oxlint-disable-next-line require-yield -- there is nothing
-  async *listClusters() {},
-  describeCluster: () => Promise.reject(new Error('there is no cluster of EKS')),
-};
-
 /** What one process reaches, and may write. */
 function inOneLane({ fleet, writes, auditsAll, recovery }: HomeOptions): Fleet {
   const policies = writes ? fleet.policies : fleet.policies.map(observing);
@@ -206,7 +197,6 @@ function observing(policy: ApprovalPolicy): ApprovalPolicy {
   return { ...policy, mode: everywhere('observe') };
 }
 
-/** Metrics and log lines are for CloudWatch. */
 function silent(): Telemetry {
   process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
   const logLevel = process.env['POWERTOOLS_LOG_LEVEL'] === undefined ? ('SILENT' as const) : undefined;

@@ -40,7 +40,6 @@ export function isHostile({ verdicts, sweptAt }: ClusterHealth): boolean {
   return verdicts.some(({ hostile, at }) => hostile && at === sweptAt);
 }
 
-/** Whether a finding is at least as severe. */
 export function reaches({ audit }: ClusterHealth, limit: Severity): boolean {
   return SEVERITIES.slice(0, SEVERITIES.indexOf(limit) + 1).some((severity) => (audit?.counts[severity] ?? 0) > 0);
 }

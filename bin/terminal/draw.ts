@@ -61,7 +61,6 @@ export function block(...lines: readonly Lines[]): Lines {
   return { block: lines };
 }
 
-/** Renders lines for a screen, without a final line end. */
 export function draw(lines: Lines, screen: Screen = {}): string {
   return linesOf(lines, screen).join('\n');
 }

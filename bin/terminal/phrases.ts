@@ -3,8 +3,6 @@ import { hang, type Lines } from './draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from './paint.ts';
 import { visibleWidth } from './wrap.ts';
 
-// Phrases that several commands share.
-
 export const PROVIDER_NAMES = { eks: 'EKS', 'eks-anywhere': 'EKS Anywhere' } as const;
 
 export const MARKS: Readonly<
@@ -16,7 +14,6 @@ export const MARKS: Readonly<
   well: ['✔', good],
 };
 
-/** Names the server that the output below was read from. */
 export function serverLine(server: NamedServer | undefined): Lines {
   return server && hang('  ', faint(serverWords(server)));
 }

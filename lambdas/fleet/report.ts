@@ -22,16 +22,14 @@ import { type NewCounts, newCounts } from './count-csrs.ts';
 import type { SourceResult } from './discover.ts';
 import { endpointAddressesOf } from './endpoint-addresses.ts';
 import { fitRegistry, type TargetsOf } from './fits-fleet.ts';
-import { findingsOf, foldOutcomes } from './fold-outcomes.ts';
-import { foundBefore } from './found-before.ts';
+import { findingsOf, foldOutcomes, sweepAges } from './fold-outcomes.ts';
 import { listedClusters } from './listed-clusters.ts';
 import { readOutcomes } from './outcomes.ts';
 import { fleetProblems } from './plan-tick.ts';
 import { type FailedShard, halveFailed, type LaneTick } from './shards.ts';
 import { SHARED_TOKEN } from './shared-tokens.ts';
 import { ordersKey, outcomesKey, outcomesOf, STATE_KEYS } from './state-keys.ts';
-import { sweepAges } from './sweep-ages.ts';
-import { dueSources, updateRegistry } from './update-registry.ts';
+import { dueSources, foundBefore, updateRegistry } from './update-registry.ts';
 import { workloadClusters } from './workload-clusters.ts';
 
 /** The first tick of each writes the report page. Milliseconds. */

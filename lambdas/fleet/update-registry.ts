@@ -1,5 +1,7 @@
+import type { FleetIndex, IndexedCluster } from '../contracts/fleet-index.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import type { RegisteredCluster, Registry, SourceRecord } from '../contracts/registry.ts';
+import { isJustRebuilt } from '../health/rebuilt.ts';
 import { entryOf } from '../tables/keys.ts';
 import { DAY_MS, MINUTE_MS } from '../time.ts';
 import type { FoundCluster, SourceResult } from './discover.ts';
@@ -177,4 +179,27 @@ function foreignProblem(source: string, id: string): Problem {
 
 function inOrder<T>(entries: readonly (readonly [string, T])[]): Readonly<Record<string, T>> {
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : Number(a > b))));
+}
+
+/**
+ * A registry that was just rebuilt, with every cluster found when the index first heard of it: else the times in the
+ * index would be those of an earlier cluster. Pure.
+ *
+ * @param now milliseconds since the epoch
+ */
+export function foundBefore(registry: Registry, index: FleetIndex | undefined, now: number): Registry {
+  if (!isJustRebuilt(registry.rebuiltAt, now)) return registry;
+  const clusters = Object.entries(registry.clusters).map(([id, cluster]) => [
+    id,
+    { ...cluster, foundAt: firstOf(cluster, entryOf(index?.clusters, id)) },
+  ]);
+  return { ...registry, clusters: Object.fromEntries(clusters) };
+}
+
+function firstOf({ foundAt }: RegisteredCluster, indexed: IndexedCluster | undefined): string {
+  if (indexed === undefined) return foundAt;
+  const { sweptAt, readableAt = sweptAt, completeAt = sweptAt, audit, findings } = indexed;
+  const times = [foundAt, sweptAt, readableAt, completeAt, ...findings.map(({ since }) => since)].map(Date.parse);
+  const first = Math.min(...times, Date.parse(audit?.auditedAt ?? foundAt));
+  return new Date(first).toISOString();
 }

@@ -30,7 +30,6 @@ export interface TickProps {
 /** Each minute plan, then a sweep of each shard, then report: an Express state machine, started by a schedule. */
 export class Tick extends Construct {
   public readonly machine: StateMachine;
-  /** Executions that failed. */
   public readonly logs: LogGroup;
 
   constructor(scope: Construct, id: string, { plan, sweeps, report, scheduler, key, ...props }: TickProps) {
@@ -92,7 +91,6 @@ interface Steps {
   /** ARNs. */
   readonly plan: string;
   readonly report: string;
-  /** Sweeps at once. */
   readonly concurrency: number;
 }
 

@@ -24,11 +24,9 @@ export interface FleetAlarmsProps {
   readonly notified: ITopic;
   /** Topic of people, for failures of notify itself. */
   readonly people: ITopic;
-  /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
 }
 
-/** A created alarm, with what the others need to know about it. */
 export interface MadeAlarm {
   readonly id: AlarmId;
   readonly name: string;
@@ -80,7 +78,6 @@ interface DescriptionProps {
   readonly threshold: number;
   /** The exact command. */
   readonly first: string;
-  /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
 }
 

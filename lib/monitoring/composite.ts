@@ -47,7 +47,6 @@ type Child = Pick<MadeAlarm, 'name' | 'alarm'>;
 
 interface Level {
   readonly level: AlarmSeverity;
-  /** The URL at which the runbooks are published. */
   readonly runbooks: string | undefined;
 }
 

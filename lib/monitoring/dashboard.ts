@@ -25,7 +25,6 @@ export interface FleetDashboardProps {
   readonly alarms: readonly MadeAlarm[];
   readonly paging: readonly PagingAlarm[];
   readonly hub: WatchedHub;
-  /** The URL at which the runbooks are published. */
   readonly runbooks?: string | undefined;
 }
 
@@ -34,7 +33,6 @@ const WIDTH = 24;
 /** Most lines in a graph: more cannot be told apart. */
 const SHOWN_CLUSTERS = 10;
 
-/** The last day: events of the night are visible in the morning. */
 const RANGE = Duration.days(1);
 
 /**
@@ -73,7 +71,6 @@ function status(scope: Construct, names: readonly string[]): IWidget[] {
   return [new AlarmStatusWidget({ title: 'Alarms', alarms, width: WIDTH, height: 2 + Math.ceil(alarms.length / 6) })];
 }
 
-/** One current number of the fleet. */
 const NUMBERS: readonly (readonly [label: string, service: 'plan' | 'report', metricName: string])[] = [
   ['Clusters', 'plan', METRIC.registered],
   ['not healthy', 'report', METRIC.clustersUnwell],

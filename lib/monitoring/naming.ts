@@ -3,7 +3,6 @@ import type { AlarmId, AlarmSeverity } from '../../lambdas/tables/alarms.ts';
 
 /** Parts of a CloudWatch name. */
 export interface NameParts {
-  /** Level of a composite alarm. */
   readonly level?: AlarmSeverity;
   readonly alarm?: AlarmId;
   /** One of several: a function, a topic, a Region. */

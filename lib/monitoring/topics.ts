@@ -87,7 +87,6 @@ export class Topics extends Construct {
     return { alarms, critical, warning, pager, chat, fallback };
   }
 
-  /** E-mail addresses and URLs of `fleet.yaml`. */
   subscribe(subscribe: FleetMonitoring['subscribe']): void {
     // By its address: with numbers, an address removed from the list would take away the subscription of the next.
     for (const name of ['critical', 'warning', 'pager', 'fallback'] as const)

@@ -8,7 +8,6 @@ export interface WatchedHub {
   readonly report: HubFunction;
   readonly notify: HubFunction;
   readonly webhook: HubFunction | undefined;
-  /** By lane. */
   readonly sweeps: readonly NamedFunction[];
   readonly tick: Tick;
   /** `monitoring.objective` of fleet.yaml: the share of provable requests that is issued in time. */

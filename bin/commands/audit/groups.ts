@@ -8,7 +8,6 @@ import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
 
 export interface AuditView {
   readonly report: AuditReport;
-  /** Its certificates by class, the most severe and first to expire first. */
   readonly groups: readonly CertificateGroup[];
   /** The verdicts on kubelet serving certificates; absent without any. */
   readonly issued?: IssuedSummary | undefined;

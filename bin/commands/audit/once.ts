@@ -25,7 +25,6 @@ export interface AuditIo extends Io {
 export interface Audited {
   readonly report: AuditReport;
   readonly status: number;
-  /** Whether a finding is as severe as `failOn`. */
   readonly failed: boolean;
   /** Whether a finding is critical. */
   readonly critical: boolean;

@@ -7,7 +7,6 @@ import type { ContextCluster } from '../../minute/contexts.ts';
 import { type NamedServer, namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
-/** The given options as text, for commands to paste. */
 export interface AuditRepeat {
   /** For this program: the target options. */
   readonly repeat: string;

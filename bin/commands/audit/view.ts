@@ -26,7 +26,6 @@ const MAX_OBJECTS = 3;
 const NARROW = 110;
 
 export interface AuditRendering extends AuditRepeat, Places {
-  /** One line per finding instead of per group. */
   readonly verbose: boolean;
   readonly server?: NamedServer | undefined;
   /** Milliseconds since the epoch. */
@@ -90,7 +89,6 @@ function isWithoutRoute({ report: { snapshot } }: AuditView): boolean {
   return silentPlaces > Math.max(1, answers.length);
 }
 
-/** How to renew an expired certificate of its API server; else doctor checks each step of the connection. */
 function unreadableNext(
   view: AuditView,
   { unread }: AuditedSources,
@@ -193,7 +191,6 @@ function readLine(
   return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, healthy, now))}`;
 }
 
-/** The reason without the list that failed first: the server as a whole does not answer. */
 function answerOf(unread: UnreadObservation | undefined): string | undefined {
   return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
 }

@@ -171,7 +171,6 @@ export async function createCredentialsCommand(
   io: CredentialsIo,
 ): Promise<number> {
   const { stdout, stderr, env } = io;
-  // Progress for people. The token must not appear here.
   const say = (line: string): void => void stderr.write(`${line}\n`);
   const store = parseStore(options.store);
   const { namespace, name, management = false, workloadOf, yes = false } = options;

@@ -2,7 +2,6 @@ import { stringify } from 'yaml';
 import type { Provider } from '../../../lambdas/identifiers.ts';
 
 export interface FleetLines {
-  /** The lines as data. */
   readonly fleet: object;
   /** YAML, with further options in comments. */
   readonly yaml: string;

@@ -1,8 +1,9 @@
-import { conditionByPerson, type Outcome, writeForPerson } from '../../../lambdas/approval/act.ts';
+import { type Acted, conditionByPerson, type Outcome, writeForPerson } from '../../../lambdas/approval/act.ts';
 import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
 import {
   type DecidedByPerson,
   judgeForPerson,
+  MAX_BECAUSE,
   overtakenBy,
   type Refusal,
   refusalOf,
@@ -10,7 +11,8 @@ import {
 import type { ApprovalPolicy } from '../../../lambdas/approval/policy.ts';
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
-import { personEntry } from '../../../lambdas/journal/person-entry.ts';
+import { decisionEntry, type SweepContext } from '../../../lambdas/journal/decisions.ts';
+import type { PersonEntry } from '../../../lambdas/journal/journal.ts';
 import { policyHash } from '../../../lambdas/journal/sweep-journal.ts';
 import { getSigningRequest } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -226,4 +228,29 @@ function nextCommand({ uid }: SigningRequest, asked: PersonAsked, { program, rep
   if (!UID.test(uid) || !isPlainWord(name)) return '';
   const typed = names.map((each) => ` --name ${quote(each)}`).join('');
   return ` ${program} ${decision} ${quote(name)} --uid ${uid} --because ${quote(because, 'REASON')}${typed}${repeat} --yes`;
+}
+
+interface ActedByPerson extends Pick<Acted, 'csr' | 'outcome'>, DecidedByPerson {
+  /** The verdict shown to the person. */
+  readonly verdict: Verdict;
+}
+
+/**
+ * The entry of one decision of a person; undefined if nothing was sent, for example because the CSR was decided or
+ * changed first. Pure.
+ */
+export function personEntry(
+  { csr, outcome, verdict, decision, by, because }: ActedByPerson,
+  context: SweepContext,
+): PersonEntry | undefined {
+  if (outcome.kind === 'overtaken' || outcome.kind === 'unfinished') return undefined;
+  return {
+    ...decisionEntry({ csr, verdict, outcome }, decision, context),
+    kind: 'person',
+    verdict: decision,
+    judged: verdict.verdict,
+    failed: verdict.checks.flatMap(({ passed, rule }) => (passed ? [] : [rule])),
+    by: printable(by),
+    because: printable(because, MAX_BECAUSE),
+  };
 }

@@ -13,7 +13,6 @@ import type { RolloutOptions, RolloutPorts, RolloutSubject } from './ports.ts';
 import { MACHINE_STATES, rolloutStatusLines } from './status-view.ts';
 import { goesOn, isBad, WRITTEN_WORDS, writeWords } from './words.ts';
 
-/** One observation of a rollout, and its write, if any. */
 export interface RolloutLook {
   readonly observed: ObservedRollout;
   readonly step: RolloutStep;

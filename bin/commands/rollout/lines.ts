@@ -10,7 +10,6 @@ import { problemLines } from '../../terminal/phrases.ts';
 import { dayOf, span } from '../../terminal/words.ts';
 import { STATES, writeWords } from './words.ts';
 
-/** The common fields of every document. */
 export function documentOf(kind: string, at: number, { cluster }: Pick<ObservedRollout, 'cluster'>) {
   return { version: 1, kind, at: new Date(at).toISOString(), cluster };
 }
@@ -45,7 +44,6 @@ export function reasonLines(reasons: readonly HoldReason[], program: string): Li
   ]);
 }
 
-/** The command that prints the runbook of a check or a hold. */
 export function runbook(id: string, program: string): string {
   return `${program} runbook ${safe(id)}`;
 }

@@ -288,7 +288,6 @@ function nextLines(view: RolloutPlanView): Lines {
 
 const FIXED = ', after you have fixed what is above';
 
-/** Undefined if the command that follows continues the rollout. */
 function nextCommand({
   observed,
   schedule,

@@ -10,7 +10,6 @@ export interface RolloutSubject {
   readonly target: OpenRolloutTarget;
   /** Absent when fleet.yaml has no entry for the cluster. */
   readonly policy: RolloutPolicy | undefined;
-  /** What the user waives by name. */
   readonly waivers: readonly Waiver[];
   /** Interval of a deployed certmarshal. Minutes; absent without a fleet.yaml. */
   readonly everyMinutes?: number;

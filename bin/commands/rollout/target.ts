@@ -38,7 +38,6 @@ export interface RolloutTargetOptions extends TargetOptions {
   readonly fleet?: string;
   /** `spare-capacity,etcd-backup`. */
   readonly accept?: string;
-  /** Reads the client certificate of external etcd, and with it the private key. */
   readonly secrets?: boolean;
 }
 

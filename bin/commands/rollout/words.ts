@@ -79,7 +79,6 @@ export function goesOn({ state }: Pick<RolloutStep, 'state'>): boolean {
   return state === 'rolling' || state === 'verifying';
 }
 
-/** Whether the state needs a person. */
 export function isBad({ state }: Pick<RolloutStep, 'state'>): boolean {
   return ['refused', 'held', 'aborted', 'foreign', 'expired'].includes(state);
 }

@@ -7,7 +7,7 @@ import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
-import { worthWriting } from '../../../lambdas/audit/worth-writing.ts';
+import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import { type CertificateObservation, NOT_ISSUED } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';

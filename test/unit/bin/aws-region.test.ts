@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { requireRegion } from '../../../bin/aws-region.ts';
+import { requireRegion } from '../../../bin/doctor/aws-calls.ts';
 import { UsageError } from '../../../bin/exit-codes.ts';
 
 describe('the Region of a command', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
-import { foundBefore } from '../../../lambdas/fleet/found-before.ts';
+import { foundBefore } from '../../../lambdas/fleet/update-registry.ts';
 import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
 
 describe('foundBefore', () => {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { sweepAges } from '../../../lambdas/fleet/sweep-ages.ts';
+import { sweepAges } from '../../../lambdas/fleet/fold-outcomes.ts';
 import { at, index, indexed, MINUTE, NOW, PARIS, registered, registry, TROUBLE } from './values.ts';
 
 it('tells how long ago each cluster was tried, readable or not', () => {

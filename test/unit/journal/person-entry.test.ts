@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { personEntry } from '../../../bin/commands/person/command.ts';
 import type { Outcome } from '../../../lambdas/approval/act.ts';
 import { judgeForPerson } from '../../../lambdas/approval/person.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { personEntry } from '../../../lambdas/journal/person-entry.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { requestHash } from '../../../lambdas/resources/signing-request.ts';
 import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, signingRequest } from '../approval/fixtures.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import { isRefusalLine, refusalLines } from '../../../lambdas/journal/refusal-lines.ts';
+import { isRefusalLine, refusalLines } from '../../../lambdas/cluster/stages/approval.ts';
 import { HOUR_MS, MINUTE_MS } from '../../../lambdas/time.ts';
 import { csrObject, NOW, signingRequest } from '../approval/fixtures.ts';
 

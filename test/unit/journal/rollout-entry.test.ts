@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { rolloutEntries } from '../../../lambdas/cluster/stages/rollout.ts';
 import type { HoldMark, RolloutMark } from '../../../lambdas/contracts/rollout-mark.ts';
-import { rolloutEntries } from '../../../lambdas/journal/rollout-entry.ts';
 import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import type { RolloutStep, RolloutWrite } from '../../../lambdas/rollout/step.ts';
 import { CLUSTER } from './values.ts';

@@ -6,7 +6,7 @@ import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import { App, Stack } from 'aws-cdk-lib/core';
 import { afterAll, describe, expect, it } from 'vitest';
 import type { Fleet, FleetCluster } from '../../../lambdas/config/fleet.ts';
-import { allowReadingKubeconfigs } from '../../../lib/kubeconfig-access.ts';
+import { allowReadingKubeconfigs } from '../../../lib/hub-stack.ts';
 import { managementCluster } from '../fleet/values.ts';
 
 const arnOf = (name: string) => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:certmarshal/${name}-Ab12Cd`;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { decodePem } from '../../../lambdas/x509/pem.ts';
+import { decodePem } from '../../../lambdas/x509/decode-certificate-request.ts';
 import { makeRequest, toPem } from './request-factory.ts';
 
 const { der, pem } = makeRequest();
