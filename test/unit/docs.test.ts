@@ -158,10 +158,10 @@ describe('docs/command-line.md', () => {
 
   it('makes certmarshal a command of the shell, which all pages use', () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'certmarshal-shell-'));
-    const script = `${block}cd '${elsewhere}' && certmarshal sweep --help`;
+    const script = `${block}cd '${elsewhere}' && certmarshal run --help`;
     const { stdout, stderr } = spawnSync('bash', ['--norc', '-euc', script], { cwd: ROOT, encoding: 'utf8' });
     rmSync(elsewhere, { recursive: true });
-    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal sweep /), stderr: '' });
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal run /), stderr: '' });
     const clones = PAGES.filter((name) => name.startsWith('docs/') && page(name).includes('n a clone, `certmarshal`'));
     expect(clones.length).toBeGreaterThan(3);
     const unlinked = clones.filter(
