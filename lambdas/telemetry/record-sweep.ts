@@ -87,7 +87,7 @@ export function recordUnusable(
   logger.warn('sweep incomplete', { cluster, durationMs, problems: [problem], problemCount: 1 });
 }
 
-/** A sweep that failed because of a bug, or because AWS refused; its message returns to the queue. */
+/** A sweep that failed because of a bug, or because AWS refused. */
 export function recordFailed(
   cluster: string,
   error: unknown,
