@@ -56,32 +56,6 @@ describe('docs/output.md', () => {
     expect([...fields].filter((field) => !mentions(field))).toEqual([]);
   });
 
-  it('names every field of a sweep', () => {
-    const { csr, evidence, verdict } = verdictOf();
-    const subject = { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] };
-    const fields = fieldsOf(
-      printed({
-        cluster: 'bench',
-        provider: 'eks-anywhere',
-        startedAt: 0,
-        finishedAt: 1,
-        observed: {
-          open: [{ csr, subject, askedAt: [0] }],
-          ignored: new Map([['Orphaned', 1]]),
-          unreadable: [{ name: 'x', problem: 'y' }],
-          unreadableCount: 2,
-          evidence: {
-            ...evidence,
-            readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z', remedy: 'r' }],
-          },
-        },
-        acted: [{ csr, verdict, outcome: { kind: 'written' } }],
-        requests: { sent: 1, writes: 1, retries: 0 },
-      }),
-    );
-    expect(fields).toContain('remedy');
-    expect([...new Set(fields)].filter((field) => !mentions(field))).toEqual([]);
-  });
 });
 
 describe('docs/output.md on a probe', () => {
