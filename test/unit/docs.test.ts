@@ -9,21 +9,18 @@ import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { report } from '../../lambdas/approval/report.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { totalOf } from '../bench/cost/cost.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
 import { recordedIo } from './bin/io.ts';
+import { threeClusters } from './page/fleets.ts';
 import { createAuthority, createServing, listenTls } from './tls/tls-servers.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const page = (name: string) => readFileSync(`${ROOT}${name}`, 'utf8');
 
 /** Names of all fields of a value, however deep; maps by reason have no names of their own. */
-/** As JSON has it. */
-const printed: typeof report = (input) => JSON.parse(JSON.stringify(report(input)));
-
 function fieldsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(fieldsOf);
   if (typeof value !== 'object' || value === null) return [];
@@ -56,6 +53,13 @@ describe('docs/output.md', () => {
     expect([...fields].filter((field) => !mentions(field))).toEqual([]);
   });
 
+  it('names every field of a minute', () => {
+    const { clusters, ...fleet } = { ...threeClusters(), rebuiltAt: 'now', undiscoveredSince: 'now' };
+    const inner = clusters.flatMap((cluster) => [cluster, ...cluster.signals, ...cluster.verdicts]);
+    const fields = new Set([fleet, ...inner].flatMap((part) => Object.keys(part)));
+    expect(fields).toContain('parts');
+    expect([...fields].filter((field) => !mentions(field))).toEqual([]);
+  });
 });
 
 describe('docs/output.md on a probe', () => {
