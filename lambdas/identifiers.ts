@@ -18,7 +18,7 @@ export const NAMESPACE = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 /** The namespace of EKS Anywhere for all objects of Cluster API; the default. */
 export const DEFAULT_NAMESPACE = 'eksa-system';
 
-/** Part of the names of a queue and a function. */
+/** Part of the name of a function. */
 export const LANE_NAME = /^[a-z][a-z0-9-]{0,31}$/;
 
 export const ACCOUNT_ID = /^\d{12}$/;

@@ -6,7 +6,7 @@ import type { Failure } from '../contracts/problem.ts';
  * - `denied`: the role may not do it, or may not be assumed.
  * - `expired`: the credentials are no longer valid, or the clock of this machine is wrong.
  * - `region`: the Region is not enabled in that account, or does not exist.
- * - `not-found`: the cluster, bucket, queue or secret does not exist.
+ * - `not-found`: the cluster, bucket, function or secret does not exist.
  * - `throttled`: AWS throttled every try.
  * - `conflict`: a conditional write found another version.
  * - `invalid`: AWS rejected the call as malformed, or its answer cannot be used.

@@ -34,6 +34,6 @@ export function whyNoToken(
   const place = region === undefined ? 'any Region' : `Region ${region}`;
   return {
     message: `its endpoint ${printable(server, 300)} is not an EKS endpoint in ${place}, so no token is signed for it`,
-    remedy: `Compare it with aws eks describe-cluster. If EKS shows another one, find out who else writes to the registry, the queues or the secret. If EKS names this one, its partition is newer than this certmarshal: update certmarshal.`,
+    remedy: `Compare it with aws eks describe-cluster. If EKS shows another one, find out who else writes to the state bucket or the secret. If EKS names this one, its partition is newer than this certmarshal: update certmarshal.`,
   };
 }

@@ -33,7 +33,7 @@ export const AlarmEvent = z
         .check(
           z.maxLength(260),
           z.describe(
-            'What it is about: a function or queue of certmarshal, or a class of certificates or a node of a cluster.',
+            'What it is about: a function or topic of certmarshal, or a class of certificates or a node of a cluster.',
           ),
         ),
     ),

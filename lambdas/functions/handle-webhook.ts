@@ -5,7 +5,7 @@ import { WEBHOOK_EVERY_MS } from '../fleet/deadlines.ts';
 import { clusterOf } from '../fleet/webhook-token.ts';
 import { text } from '../resources/fields.ts';
 
-// Milliseconds. An API server waits for a second; slower work goes on, for the next call.
+// Milliseconds. An API server waits for a second; slower work continues, for the next call.
 const [ANSWER_MS, WORK_MS] = [900, 4_000];
 const [KEY_MS, KEY_AGAIN_MS] = [300_000, 10_000];
 /** Only a valid token adds one, so a flood cannot fill it. */
@@ -24,8 +24,8 @@ export interface WebhookOptions {
 
 /**
  * Allows every request, and has the cluster swept whose token is in the path. The status is for people: 200, 403 for a
- * wrong token, 503 if AWS failed or was slow; with `failurePolicy: Ignore` an API server goes on after each. To tell a
- * wrong token costs nothing: nobody guesses 256 bits, and every id has a token, whether there is such a cluster or not.
+ * wrong token, 503 if AWS failed or was slow; with `failurePolicy: Ignore` an API server continues after each. A 403
+ * discloses nothing: 256 bits cannot be guessed, and every id has a token, whether there is such a cluster or not.
  */
 export function createWebhookHandler({ readKey, starts, log, clock }: WebhookOptions) {
   const swept = new Map<string, number>();

@@ -9,21 +9,18 @@ import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
 import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
-import { report } from '../../lambdas/approval/report.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { totalOf } from '../bench/cost/cost.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
 import { recordedIo } from './bin/io.ts';
+import { threeClusters } from './page/fleets.ts';
 import { createAuthority, createServing, listenTls } from './tls/tls-servers.ts';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const page = (name: string) => readFileSync(`${ROOT}${name}`, 'utf8');
 
 /** Names of all fields of a value, however deep; maps by reason have no names of their own. */
-/** As JSON has it. */
-const printed: typeof report = (input) => JSON.parse(JSON.stringify(report(input)));
-
 function fieldsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(fieldsOf);
   if (typeof value !== 'object' || value === null) return [];
@@ -56,31 +53,12 @@ describe('docs/output.md', () => {
     expect([...fields].filter((field) => !mentions(field))).toEqual([]);
   });
 
-  it('names every field of a sweep', () => {
-    const { csr, evidence, verdict } = verdictOf();
-    const subject = { name: csr.name, uid: csr.uid, resourceVersion: '1', metadata: {}, conditions: [] };
-    const fields = fieldsOf(
-      printed({
-        cluster: 'bench',
-        provider: 'eks-anywhere',
-        startedAt: 0,
-        finishedAt: 1,
-        observed: {
-          open: [{ csr, subject, askedAt: [0] }],
-          ignored: new Map([['Orphaned', 1]]),
-          unreadable: [{ name: 'x', problem: 'y' }],
-          unreadableCount: 2,
-          evidence: {
-            ...evidence,
-            readings: [...evidence.readings, { source: 'node', ok: false, problem: 'z', remedy: 'r' }],
-          },
-        },
-        acted: [{ csr, verdict, outcome: { kind: 'written' } }],
-        requests: { sent: 1, writes: 1, retries: 0 },
-      }),
-    );
-    expect(fields).toContain('remedy');
-    expect([...new Set(fields)].filter((field) => !mentions(field))).toEqual([]);
+  it('names every field of a minute', () => {
+    const { clusters, ...fleet } = { ...threeClusters(), rebuiltAt: 'now', undiscoveredSince: 'now' };
+    const inner = clusters.flatMap((cluster) => [cluster, ...cluster.signals, ...cluster.verdicts]);
+    const fields = new Set([fleet, ...inner].flatMap((part) => Object.keys(part)));
+    expect(fields).toContain('parts');
+    expect([...fields].filter((field) => !mentions(field))).toEqual([]);
   });
 });
 
@@ -158,10 +136,10 @@ describe('docs/command-line.md', () => {
 
   it('makes certmarshal a command of the shell, which all pages use', () => {
     const elsewhere = mkdtempSync(join(tmpdir(), 'certmarshal-shell-'));
-    const script = `${block}cd '${elsewhere}' && certmarshal sweep --help`;
+    const script = `${block}cd '${elsewhere}' && certmarshal run --help`;
     const { stdout, stderr } = spawnSync('bash', ['--norc', '-euc', script], { cwd: ROOT, encoding: 'utf8' });
     rmSync(elsewhere, { recursive: true });
-    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal sweep /), stderr: '' });
+    expect({ stdout, stderr }).toEqual({ stdout: expect.stringMatching(/^Usage: certmarshal run /), stderr: '' });
     const clones = PAGES.filter((name) => name.startsWith('docs/') && page(name).includes('n a clone, `certmarshal`'));
     expect(clones.length).toBeGreaterThan(3);
     const unlinked = clones.filter(

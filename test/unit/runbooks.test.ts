@@ -169,6 +169,7 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     'logs tail',
     's3 cp',
     's3 ls',
+    's3 presign',
     's3 sync',
     's3api get-bucket-policy',
     's3api list-object-versions',
@@ -549,10 +550,9 @@ describe('runbooks', () => {
   /** What a command of ours has to be told so that it answers about the right cluster or bucket. */
   const NEEDED: Readonly<Record<string, readonly string[]>> = {
     audit: ['--kubeconfig', '--cluster'],
-    sweep: ['--kubeconfig', '--cluster'],
+    run: ['--kubeconfig', '--cluster'],
     explain: ['--kubeconfig', '--cluster'],
     doctor: ['--fleet'],
-    report: ['--bucket', '--output'],
     'rollout plan': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
     'rollout status': ['--kubeconfig', '--management-kubeconfig', '--cluster'],
   };
@@ -568,7 +568,7 @@ describe('runbooks', () => {
     (page) => {
       const lines = blocksIn(page)
         .flatMap((block) => block.split('\n'))
-        .filter((line) => /^certmarshal (?:audit|sweep|explain) /.test(line));
+        .filter((line) => /^certmarshal (?:audit|run|explain) /.test(line));
       const managed = lines.filter((line) => line.includes(' --management-kubeconfig "$MANAGEMENT"'));
       const sets = /^MANAGEMENT=/m.test(textOf(page));
       expect(managed).toEqual(sets && !EKS.includes(page) ? lines : []);

@@ -7,7 +7,7 @@ import { DEFAULT_LANE } from '../fleet.ts';
 import { list, matching, refusing, section, text } from '../values.ts';
 import { distinctEntries, distinctNames, type Written } from '../written.ts';
 
-/** Each is a queue and a function with role, logs and alarm; a stack holds 500 resources. */
+/** Each is a function with role, logs and alarm; a stack holds 500 resources. */
 const MAX_LANES = 20;
 /** Limits of a Lambda function. Source: Lambda API Reference, VpcConfig. */
 const MAX_SUBNETS = 16;
