@@ -292,7 +292,7 @@ export const COMMANDS: Readonly<Record<FindingCode, (context: CommandContext) =>
   // Not yet issued.
   ExpiryUnknown: (context) => {
     const { what, where = 'of members', message = '' } = context;
-    if (isPending(message)) return clusterCommand('sweep', { ...context, name: nameOf(context) });
+    if (isPending(message)) return clusterCommand('run', { ...context, name: nameOf(context) });
     // Of members no place is known.
     if (where === 'of members' || what === undefined || !isDatedBack(what)) return audit(context);
     return what === 'apiserver-etcd-client' ? look(context) : ON_MACHINE;

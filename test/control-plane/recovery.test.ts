@@ -131,12 +131,12 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
     return { outcome, rows: report === undefined ? {} : told(report) };
   }
 
-  /** `sweep --recover` at a keyboard. */
+  /** `run --recover` at a keyboard. */
   async function keyboard(nodes: readonly string[], ...more: readonly string[]) {
     const until = new Date(Date.now() + 20 * MINUTE).toISOString();
     const cluster = ['--kubeconfig', controlPlane.kubeconfig('certmarshal'), '--cluster', CLUSTER];
     const { status, stdout, stderr } = await runCli([
-      'sweep',
+      'run',
       ...cluster,
       '--provider',
       'eks-anywhere',

@@ -68,7 +68,7 @@ function nextCommand(
   const { program, repeat, repeatAudit } = rendering;
   const worst = worstOf(view);
   // An audit judges no requests.
-  if (worst === undefined) return `${program} sweep${repeat}`;
+  if (worst === undefined) return `${program} run${repeat}`;
   return worst.code === 'Unreachable' && makesHandshakes(rendering) && isWithoutRoute(view)
     ? `${program} audit${repeatAudit} --no-handshakes`
     : nextOfFinding(worst, program, rendering);
