@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
 
 /** Where certmarshal is deployed to. */
@@ -20,6 +19,3 @@ export const BUCKET = 'certmarshal-state';
 export const SNAPSHOT_BUCKET = 'certmarshal-audit-history';
 /** Where the decisions are. */
 export const JOURNAL_BUCKET = 'certmarshal-journal';
-
-/** Of the tokens of webhooks. */
-export const WEBHOOK_KEY = randomBytes(32).toString('hex');
