@@ -29,7 +29,7 @@ export function readRunbook(given: string): string {
 
 /** A command of ours in a remedy; after `kubectl` or `npx` it is as the user types it already. */
 const OUR_COMMAND =
-  /(?<!(?:kubectl|npx) )\bcertmarshal (?=(?:validate|rbac|doctor|credentials|explain|approve|deny|audit|probe|report|runbook|sweep|decide|rollout)\b)/g;
+  /(?<!(?:kubectl|npx) )\bcertmarshal (?=(?:validate|rbac|doctor|credentials|explain|approve|deny|audit|probe|run|runbook|decide|rollout)\b)/g;
 
 /** A remedy of ours with its commands as the user has to type them. */
 export function pasteable(remedy: string, program: string): string {

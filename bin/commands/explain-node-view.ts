@@ -50,7 +50,7 @@ export function nodeExplanationLines(explanation: NodeExplanation, rendering: Re
 }
 
 function waitingNext(waiting: string | undefined, program: string): string {
-  if (waiting === undefined) return `${program} sweep shows whether a request of it waits, and why`;
+  if (waiting === undefined) return `kubectl get csr shows whether a request of it waits, and ${program} explain why`;
   return `its request waits: ${isWord(waiting) ? `${program} explain ${waiting}` : waiting}`;
 }
 

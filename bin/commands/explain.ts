@@ -154,7 +154,7 @@ function nodeHint({ name, places: { program }, repeat }: Query): string {
 }
 
 export function noSuchRequest(cluster: string, name: string): string {
-  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. It may be in another cluster, or gone: Kubernetes removes a request an hour after the decision, and a kubelet asks with a new one every 15 minutes. sweep lists those that wait.\n`;
+  return `${printable(cluster)} has no CertificateSigningRequest ${printable(name)}. It may be in another cluster, or gone: Kubernetes removes a request an hour after the decision, and a kubelet asks with a new one every 15 minutes. kubectl get csr lists those that wait.\n`;
 }
 
 export interface Explained extends Explanation {

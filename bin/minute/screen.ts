@@ -86,7 +86,7 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
   const { approved = 0, wouldWrite = 0, left = 0 } = requests ?? {};
   const [worst] = troublesOf(cluster);
   const others = also.get(id) ?? [];
-  const [problem] = cluster.findings;
+  const [problem] = readable ? [] : cluster.findings;
   return [
     row([
       strong(id.length > NAME_COLUMNS ? `${id.slice(0, NAME_COLUMNS - 1)}…` : id.padEnd(NAME_COLUMNS)),
@@ -96,7 +96,10 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
       first === undefined ? 'unknown' : day(first),
     ]),
     worst !== undefined && hang('    ', pasteable(worst, program)),
-    worst !== undefined && !readable && problem !== undefined && `    → ${pasteable(problem.remedy, program)}`,
+    problem !== undefined &&
+      worst?.includes(problem.message) !== true &&
+      hang('    ', pasteable(problem.message, program)),
+    problem !== undefined && `    → ${pasteable(problem.remedy, program)}`,
     isHostile(cluster) &&
       !cluster.signals.some(({ id: signal }) => signal === 'RequestsHostile') &&
       hang('    ', bad('a CSR is provably hostile')),

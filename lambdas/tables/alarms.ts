@@ -33,8 +33,8 @@ interface Entry extends AlarmSetting {
 interface SignalAlarm extends Entry {
   readonly watches: { readonly signal: SignalId };
   /**
-   * The first command; {@link firstCommand} inserts the cluster. `sweep` lists pending requests, hostile ones first,
-   * each with the command that explains it.
+   * The first command; {@link firstCommand} inserts the cluster. `run` says what is worst and counts the
+   * requests that wait.
    */
   readonly first: 'doctor' | 'audit' | 'run' | 'rollout status' | 'rollout plan';
 }

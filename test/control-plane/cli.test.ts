@@ -7,10 +7,6 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
-import { awsEnvironment } from '../fleet/aws/aws-environment.ts';
-import { type SimulatedAws, startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
-import { fastClock } from '../fleet/clock.ts';
-import { indexed, index as indexOf, registered, registry } from '../unit/fleet/values.ts';
 import { makeRequest } from '../unit/x509/request-factory.ts';
 import { type Admin, connectAdmin } from './admin.ts';
 import { applyCrds } from './crds.ts';
@@ -39,7 +35,6 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
   () => {
     let controlPlane: ControlPlane;
     let admin: Admin;
-    let aws: SimulatedAws;
     /** A home, a working directory and a PATH as a user has them. */
     let home: string;
     let env: NodeJS.ProcessEnv;
@@ -84,10 +79,8 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
         await writeFile(join(binaries, name), `#!/bin/sh\nexec '${process.execPath}' '${program}' "$@"\n`);
         await chmod(join(binaries, name), 0o755);
       }
-      aws = await startSimulatedAws({ clock: fastClock(Date.now(), 1) });
       const { NODE_COMPILE_CACHE } = process.env;
-      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin`, NODE_COMPILE_CACHE, ...awsEnvironment(aws, HUB) };
-      await fillBuckets(aws, home);
+      env = { HOME: home, PATH: `${binaries}:/usr/bin:/bin`, NODE_COMPILE_CACHE };
 
       const kubeconfig = parse(await readFile(controlPlane.kubeconfig('admin'), 'utf8'));
       kubeconfig.clusters[0].name = 'berlin-prod';
@@ -123,11 +116,10 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     afterAll(async () => {
       admin?.close();
       await controlPlane?.stop();
-      await aws?.[Symbol.asyncDispose]();
       if (home !== undefined) await rm(home, { recursive: true });
     });
 
-    const COMMANDS = ['sweep', 'audit', 'decide', 'explain', 'rbac', 'doctor', 'report'];
+    const COMMANDS = ['run', 'audit', 'decide', 'explain', 'rbac', 'doctor'];
 
     it.each(COMMANDS)(
       'runs every example of %s --help',
@@ -147,14 +139,6 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       },
       120_000,
     );
-
-    it('runs the commands of docs/deploy.md that only read what a hub wrote', async () => {
-      const text = await readFile(join(REPOSITORY, 'docs/deploy.md'), 'utf8');
-      const commands = [...text.matchAll(/^ {4}(certmarshal report .*)$/gm)].map(([, line = '']) => line);
-      expect(commands).not.toEqual([]);
-      for (const command of commands) await shell(command.replace('BUCKET', 'certmarshal-state'));
-      expect(await readFile(join(home, 'report.html'), 'utf8')).toMatch(/^<!doctype html>[^]*berlin-prod/);
-    });
 
     it('runs every command of the README and of pages that need one cluster', async () => {
       const ran: string[] = [];
@@ -181,7 +165,9 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
             ran.push(command);
           }
       }
-      expect(ran).toEqual(expect.arrayContaining(['npx certmarshal audit', 'npx certmarshal sweep']));
+      expect(ran).toEqual(
+        expect.arrayContaining(['npx certmarshal audit --all-contexts', 'certmarshal run --kubeconfig ~/.kube/config']),
+      );
       expect(ran.length).toBeGreaterThanOrEqual(8);
     });
 
@@ -211,38 +197,31 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
       await shell('kubectl -n eksa-system delete machines.cluster.x-k8s.io paris-md-0-q4zt9');
     });
 
-    /** Sweeps every second until the output holds the third round, then presses Ctrl-C. */
-    async function sweepRounds(output: 'json' | 'table', rounds: RegExp) {
-      const child = spawn(
-        'certmarshal',
-        ['sweep', '--kubeconfig', 'berlin.yaml', '--policy', 'fleet.yaml', '--every', '1s', '--output', output],
-        { cwd: home, env },
-      );
-      let stdout = '';
-      let stderr = '';
+    it('stops cleanly on Ctrl-C', async () => {
+      const args = [
+        'run',
+        '--kubeconfig',
+        'berlin.yaml',
+        '--policy',
+        'fleet.yaml',
+        '--every',
+        '1m',
+        '--output',
+        'json',
+      ];
+      const child = spawn('certmarshal', args, { cwd: home, env });
+      let [stdout, stderr] = ['', ''];
       child.stdout.on('data', (data: Buffer) => {
         stdout += data.toString();
-        if ((stdout.match(rounds)?.length ?? 0) > 2 && !child.killed) child.kill('SIGINT');
+        if (stdout.includes('\n') && !child.killed) child.kill('SIGINT');
       });
       child.stderr.on('data', (data: Buffer) => {
         stderr += data.toString();
       });
-      const status = await new Promise((resolve) => child.on('close', resolve));
-      return { status, stdout, stderr };
-    }
-
-    it('sweeps again and again, and stops cleanly on Ctrl-C', async () => {
-      const { status, stdout, stderr } = await sweepRounds('json', /\n/g);
-      expect(status).toBe(0);
+      expect(await new Promise((resolve) => child.on('close', resolve))).toBe(0);
       expect(stderr).toContain('Ctrl-C again ends at once');
       for (const line of stdout.trim().split('\n'))
-        expect(JSON.parse(line)).toMatchObject({ version: 1, complete: true });
-    });
-
-    it('says when each round began', async () => {
-      const { status, stdout } = await sweepRounds('table', /\d reads?/g);
-      expect(status).toBe(0);
-      expect(stdout).toMatch(/^\d\d:\d\d:\d\d\nberlin-prod · [^]*\n\n\d\d:\d\d:\d\d\nberlin-prod · /);
+        expect(JSON.parse(line)).toMatchObject({ clusters: [{ id: 'berlin-prod', readable: true }] });
     });
 
     it('gives access to one subject without taking it from another', async () => {
@@ -274,52 +253,31 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
 
     it('writes nothing without --yes, and tells a job that something waits for it', async () => {
       await createCsr(admin, { name: 'csr-8xk2p', nodeName: 'worker-8', requestPem: request('worker-8', '10.0.1.24') });
-      await expect(shell('certmarshal sweep --kubeconfig berlin.yaml')).rejects.toMatchObject({
+      await expect(shell('certmarshal run --kubeconfig berlin.yaml')).rejects.toMatchObject({
         code: 1,
-        stdout: expect.stringMatching(
-          /◇ {2}1 would be approved +dry run: nothing is written without --yes\n[^]* 0 writes\n$/,
-        ),
+        stdout: expect.stringMatching(/\n {2}berlin-prod +✖ critical +1 would +1 /),
         stderr: 'Nothing was written. To approve: add --yes\n',
       });
       // Its policies only observe, so --yes would write nothing either.
-      expect(await shell('certmarshal sweep --kubeconfig berlin.yaml --policy fleet.yaml')).toMatchObject({
-        stdout: expect.stringContaining('1 would be approved'),
+      expect(await shell('certmarshal run --kubeconfig berlin.yaml --policy fleet.yaml')).toMatchObject({
+        stdout: expect.stringMatching(/\n {2}berlin-prod +✖ critical +1 would +1 /),
         stderr: 'Exit status 0 despite a hostile request; for status 1: --fail-on hostile\n',
       });
       expect((await admin.get<Csr>(`${CSRS}/csr-8xk2p`)).status.conditions).toBeUndefined();
     });
 
     it('shows what was approved and what was left, and why', async () => {
-      const { stdout } = await shell('kubectl certmarshal sweep --kubeconfig berlin.yaml --yes');
-      expect(stdout.replaceAll(/\b\d+[sm]\b/g, 'Ns').replaceAll(/\b(?:\d+ ms|\d+\.\d s)/g, 'T')).toMatch(
-        new RegExp(
-          [
-            '^berlin-prod · EKS Anywhere · policy default \\(enforce\\)',
-            // Which API server, and by which context.
-            '  127\\.0\\.0\\.1:\\d+, context admin',
-            '',
-            '  ✔  1 approved      every name proven',
-            '  ✖  1 not approved  1 SanNotOwned \\(provably hostile\\)',
-            '  ·  \\d+ ignored.*',
-            '',
-            '  CSR        NODE      AGE +VERDICT         WHY',
-            '  csr-q77zt  worker-3  Ns +✖ not approved  DNS name worker-8 belongs to worker-8 \\(Machine eksa-system/md-0-worker-8\\)  SanNotOwned',
-            '  csr-8xk2p  worker-8  Ns +✔ approved      worker-8, 10\\.0\\.1\\.24 ← Machine eksa-system/md-0-worker-8',
-            '',
-            '  ✖ Do not approve csr-q77zt\\. Unless someone moved this name to worker-3 on purpose, worker-3 may be compromised: kubectl certmarshal runbook san-not-owned --kubeconfig berlin\\.yaml',
-            '',
-            '  → kubectl certmarshal explain csr-q77zt --kubeconfig berlin\\.yaml',
-            '',
-            'T, 5 reads, 1 write\n$',
-          ].join('\n'),
-        ),
+      const { stdout } = await shell('kubectl certmarshal run --kubeconfig berlin.yaml --yes');
+      expect(stdout).toMatch(/\n {2}berlin-prod +✖ critical +1 +1 /);
+      expect(stdout.replaceAll(/\s+/g, ' ')).toContain(
+        'worker-3 asked for worker-8, which belongs to worker-8 (Machine eksa-system/md-0-worker-8); not approved',
       );
       await signedCertificate(admin, 'csr-8xk2p');
-      await expect(shell('certmarshal sweep --kubeconfig berlin.yaml --fail-on hostile')).rejects.toMatchObject({
+      await expect(shell('certmarshal run --kubeconfig berlin.yaml --fail-on hostile')).rejects.toMatchObject({
         code: 1,
         stderr: '',
       });
-      await shell('certmarshal sweep --kubeconfig berlin.yaml');
+      await shell('certmarshal run --kubeconfig berlin.yaml');
     });
 
     it('explains a request it left, and one that is decided', async () => {
@@ -350,32 +308,13 @@ describe.skipIf(real.missing !== undefined || 'missing' in definitions)(
     it('says what to do when the request does not exist or access is missing', async () => {
       await expect(shell('certmarshal explain no-such-csr --kubeconfig berlin.yaml')).rejects.toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('sweep lists those that wait'),
+        stderr: expect.stringContaining('kubectl get csr lists those that wait'),
       });
       await writeFile(join(home, 'powerless.yaml'), await readFile(controlPlane.kubeconfig('nobody')));
-      await expect(shell('certmarshal sweep --kubeconfig powerless.yaml')).rejects.toMatchObject({
+      await expect(shell('certmarshal run --kubeconfig powerless.yaml')).rejects.toMatchObject({
         code: 1,
         stdout: expect.stringMatching(/403[^]*certmarshal rbac/),
       });
     });
   },
 );
-
-/** The account that the buckets are in, as in the examples. */
-const HUB = { account: '111122223333', region: 'eu-central-1' } as const;
-
-/** What a hub with one cluster wrote, in its bucket and as a copy in a home: `state/`. */
-async function fillBuckets({ s3 }: SimulatedAws, home: string): Promise<void> {
-  const [time, id] = [new Date().toISOString(), 'berlin-prod'];
-  const cluster = indexed(id, { name: id, provider: 'eks-anywhere', sweptAt: time, triedAt: time, readableAt: time });
-  const state = {
-    'registry.json.gz': registry(registered(id, { foundAt: time, seenAt: time })),
-    'fleet-index.json.gz': { ...indexOf(cluster), writtenAt: time },
-  };
-  s3.createBucket(HUB, 'certmarshal-state');
-  await mkdir(join(home, 'state'));
-  for (const [key, value] of Object.entries(state)) {
-    s3.write('certmarshal-state', key, JSON.stringify(value));
-    await writeFile(join(home, 'state', key), JSON.stringify(value));
-  }
-}

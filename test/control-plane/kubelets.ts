@@ -31,7 +31,7 @@ export interface KubeletWanted {
 }
 
 /** As short as Kubernetes allows. */
-export const KUBELET_LIFE_S = 600;
+const KUBELET_LIFE_S = 600;
 
 /** Creates a Node and starts its kubelet. Its request is made as the node, and approved by the administrator. */
 export async function startKubelet(admin: Admin, wanted: KubeletWanted): Promise<Kubelet> {

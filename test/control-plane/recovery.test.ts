@@ -131,12 +131,13 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
     return { outcome, rows: report === undefined ? {} : told(report) };
   }
 
-  /** `sweep --recover` at a keyboard. */
+  /** `run --recover` at a keyboard. */
   async function keyboard(nodes: readonly string[], ...more: readonly string[]) {
     const until = new Date(Date.now() + 20 * MINUTE).toISOString();
     const cluster = ['--kubeconfig', controlPlane.kubeconfig('certmarshal'), '--cluster', CLUSTER];
     const { status, stdout, stderr } = await runCli([
-      'sweep',
+      'run',
+      '--no-handshakes',
       ...cluster,
       '--provider',
       'eks-anywhere',
@@ -150,10 +151,10 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
       'json',
       ...more,
     ]);
-    return { status, stderr, rows: stdout === '' ? {} : told(JSON.parse(stdout)) };
+    return { status, stderr, rows: stdout === '' ? {} : told({ rows: JSON.parse(stdout).clusters[0].verdicts }) };
   }
 
-  const told = ({ rows }: SweepReport) =>
+  const told = ({ rows }: Pick<SweepReport, 'rows'>) =>
     Object.fromEntries(rows.map(({ csr, reason, outcome }) => [csr, `${reason} ${outcome}`]));
   const approvedIn = async (client: KubernetesClient): Promise<readonly string[]> => {
     const { items } = await client.request({ method: 'GET', path: CSRS, signal });

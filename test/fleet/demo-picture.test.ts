@@ -47,11 +47,11 @@ describe('npm run demo -- --keep', () => {
       const [one = [], look = [], write = [], expired = [], plan = [], audit = []] = commands;
       expect(run(one, kubeconfig)).toMatchObject({
         status: 0,
-        stdout: expect.stringMatching(/4 nodes have a pending request[^]*Next +certmarshal sweep\n/) as unknown,
+        stdout: expect.stringMatching(/4 nodes have a pending request[^]*Next +certmarshal run\n/) as unknown,
       });
       expect(run([...audit, '--report', report], kubeconfig)).toMatchObject({
         status: 1,
-        stdout: expect.stringMatching(/berlin · EKS Anywhere · 66 certificates[^]*: 3 clusters/) as unknown,
+        stdout: expect.stringMatching(/ · 3 clusters, .*\n[^]*\n {2}berlin /) as unknown,
       });
       expect(readFileSync(report, 'utf8')).toContain('madrid');
       expect(run(['doctor'], kubeconfig)).toMatchObject({
@@ -65,15 +65,15 @@ describe('npm run demo -- --keep', () => {
       );
       expect(
         run(
-          `sweep --context oslo --tolerate-expired authority --recover control-plane-1 --until ${new Date(Date.now() + 600_000).toISOString()}`.split(
+          `run --context oslo --no-handshakes --tolerate-expired authority --recover control-plane-1 --until ${new Date(Date.now() + 600_000).toISOString()}`.split(
             ' ',
           ),
           kubeconfig,
         ).stderr,
       ).toContain('Client certificates of kubelets would be approved until');
       expect(plan).toEqual(['rollout', 'plan', '--context', 'madrid']);
-      expect(run(look, kubeconfig).stdout).toContain('3 would be approved');
-      expect(run(write, kubeconfig).stdout).toMatch(/✔ +3 approved/);
+      expect(run(look, kubeconfig).stdout).toMatch(/berlin +✖ critical +3 would +1 /);
+      expect(run(write, kubeconfig).stdout).toMatch(/berlin +✖ critical +3 +1 /);
       demo.kill('SIGINT');
       expect(await ended).toEqual([0, null]);
       await lines.next();

@@ -73,7 +73,7 @@ Exit status:
           if (csr === undefined || because === undefined) {
             // Together: commander names one, and the request last.
             const missing = [
-              ...(csr === undefined ? [`the name of a request, which ${name} sweep lists`] : []),
+              ...(csr === undefined ? ['the name of a request, which kubectl get csr lists'] : []),
               ...(because === undefined ? ['--because with your reason'] : []),
             ];
             return command.error(`error: missing: ${missing.join('; ')}`);

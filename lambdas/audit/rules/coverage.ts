@@ -92,7 +92,7 @@ function waitingRequesters(observations: readonly Observation[]): ReadonlySet<st
 }
 
 /**
- * Adds how many of the nodes have a pending request. If all have, it comes first, is never cut, and leads to `sweep`:
+ * Adds how many of the nodes have a pending request. If all have, it comes first, is never cut, and leads to `run`:
  * `isPending` in commands.ts. One node must not hide the others.
  */
 function withPending(message: string, pending: number, all: number): string {

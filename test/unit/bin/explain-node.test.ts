@@ -190,7 +190,7 @@ describe('certmarshal explain --node', () => {
     const { status, stdout } = await explain({ shows: REFUSED });
     expect(status).toBe(1);
     expect(stdout.split('\n')[0]).toBe('worker-8: its serving certificate cannot be seen. Not judged.');
-    expect(stdout).toMatch(/→ \S+.* sweep shows whether a request of it waits, and why\n/);
+    expect(stdout).toMatch(/→ kubectl get csr shows whether a request of it waits, and .*certmarshal.* explain why\n/);
     expect(stdout).toContain('→ Open port 10250.');
     expect(await json({ shows: REFUSED })).toEqual({ node: 'worker-8', names: [], problems: [expect.anything()] });
   });

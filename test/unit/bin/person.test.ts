@@ -266,7 +266,7 @@ describe('certmarshal approve', () => {
 
 describe('the command line', () => {
   it.each(['approve', 'deny'])('%s needs a reason, and says what is wrong with it', async (command) => {
-    const named = 'the name of a request, which certmarshal sweep lists';
+    const named = 'the name of a request, which kubectl get csr lists';
     const reason = '--because with your reason';
     for (const [given, missing] of [
       [[], `${named}; ${reason}`],
