@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import {
   closeSync,
+  existsSync,
   mkdirSync,
   openSync,
   readdirSync,
@@ -42,7 +43,7 @@ export interface DirectoryState extends State {
 export function createDirectoryState(directory: string, now: number): DirectoryState {
   const pathOf = (key: string) => join(directory, key);
   const start = Math.round(performance.timeOrigin);
-  attempt(directory, () => mkdirSync(directory, { recursive: true, mode: 0o700 }));
+  attempt(directory, () => make(directory));
   const own = { host: hostname(), pid: process.pid, start };
   lock(directory, own, now);
   // What a killed process was writing.
@@ -176,6 +177,17 @@ function etagOf(bytes: Uint8Array): string {
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** A recursive `mkdirSync` never ends below /proc (Node.js 24). */
+function make(directory: string): void {
+  if (existsSync(directory)) return;
+  make(dirname(directory));
+  try {
+    mkdirSync(directory, { mode: 0o700 });
+  } catch (error) {
+    if (!existsSync(directory)) throw error;
+  }
 }
 
 function attempt<T>(path: string, work: () => T): T {

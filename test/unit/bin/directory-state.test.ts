@@ -123,6 +123,10 @@ describe('objects in a directory', () => {
 });
 
 describe('a directory', () => {
+  it('that cannot be made is refused at once', () => {
+    expect(() => createDirectoryState('/proc/nope/state', now)).toThrow(/^\/proc\/nope/);
+  });
+
   it('is in use by one process, until that gives it up', () => {
     const { directory, state } = opened();
     const second = spawnSync(
