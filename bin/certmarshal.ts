@@ -3,6 +3,7 @@
 // oxlint-disable-next-line import/no-unassigned-import -- must come first
 import './threads.ts';
 import { type AddHelpTextPosition, Command, CommanderError, Help } from 'commander';
+import { AwsError } from '../lambdas/aws/errors.ts';
 import { pasteable } from '../lambdas/command.ts';
 import { KubernetesError } from '../lambdas/kubernetes/errors.ts';
 import packageJson from '../package.json' with { type: 'json' };
@@ -221,7 +222,7 @@ try {
     status = error.exitCode === 0 ? EXIT.done : EXIT.usage;
     if (error.code === 'commander.unknownOption' && process.argv[2]?.startsWith('-') === true)
       process.stderr.write(`Options follow the command: ${context.program} audit --kubeconfig FILE\n`);
-  } else if (error instanceof UsageError) {
+  } else if (error instanceof UsageError || error instanceof AwsError) {
     process.stderr.write(`${pasteable(error.message, context.program)}\n`);
     status = EXIT.usage;
   } else if (error instanceof KubernetesError) {

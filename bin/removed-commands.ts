@@ -16,6 +16,7 @@ export const REMOVED_OPTIONS: readonly (readonly [given: RegExp, message: string
     /^audit (?:.* )?--snapshots\b/,
     '--snapshots is gone: certmarshal audit --state DIRECTORY remembers what audits saw.',
   ],
+  [/^credentials create (?:.* )?--hints\b/, '--hints is gone: use --webhook, whose manifest replaces that of hints.'],
   [
     /^audit (?:.* )?(?:--output|-o)[ =]?csv\b/,
     "--output csv is gone: certmarshal audit --output json | jq -r '.certificates[] | [.what, .where, .notAfter] | @csv'",

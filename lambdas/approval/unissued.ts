@@ -12,7 +12,6 @@ const MAX_APPROVALS = 2_000;
 /** A CSR for a kubelet serving certificate that certmarshal approved. */
 export interface OwnApproval {
   readonly name: string;
-  /** `spec.username` */
   readonly requester: string;
   /** Milliseconds since the epoch, by the clock of the API server. */
   readonly approvedAt: number;

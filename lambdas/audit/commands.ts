@@ -27,7 +27,6 @@ export interface CommandWords {
 }
 
 export interface CommandContext extends CommandWords {
-  /** Id in the fleet. */
   readonly cluster: string;
   /** Name in EKS, EKS Anywhere or Cluster API. @default the last part of the id, as for discovered clusters */
   readonly name?: string | undefined;

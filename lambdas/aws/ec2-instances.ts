@@ -32,7 +32,6 @@ export type ListInstances = (
 
 export interface InstanceReaderOptions {
   readonly credentials: CredentialsOf;
-  /** Options of every client, besides Region and credentials. */
   readonly config?: EC2ClientConfig;
 }
 
@@ -66,7 +65,6 @@ const CLUSTER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/;
 /** Pods of Fargate, and hybrid nodes (managed instances of Systems Manager). */
 const NO_INSTANCE = /^(?:fargate-|mi-)/;
 
-/** One client for each scope, kept with its connections. */
 export function createInstanceReader({ credentials, config = {} }: InstanceReaderOptions): ListInstances {
   const shared = { ...config, maxAttempts: MAX_ATTEMPTS };
   const scoped = createScopedClients(CALLS_PER_SECOND, (scope) => {

@@ -8,7 +8,6 @@ import type { CredentialsOf } from './spoke-credentials.ts';
 
 export interface EksReaderOptions {
   readonly credentials: CredentialsOf;
-  /** Options of every client, besides Region and credentials. */
   readonly config?: EKSClientConfig;
 }
 

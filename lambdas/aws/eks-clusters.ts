@@ -65,7 +65,6 @@ export interface EksReader {
 /** Default of `publicAccessCidrs`. The default lane has IPv4 addresses. */
 const EVERYBODY = '0.0.0.0/0';
 
-/** One client for each scope, kept with its connections. */
 export function createEksReader(options: EksReaderOptions): EksReader {
   const clients = createEksClients(options);
   return {

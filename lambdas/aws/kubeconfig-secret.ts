@@ -24,9 +24,7 @@ export type SecretProblem = 'not-found' | 'denied' | 'unusable' | 'unavailable';
 export class KubeconfigSecretError extends Error {
   override readonly name = 'KubeconfigSecretError';
   readonly kind: SecretProblem;
-  /** `secret arn:…`. */
   readonly object: string;
-  /** What happened, without a full stop. */
   readonly problem: string;
   /** One sentence: what to do about it. */
   readonly remedy: string;

@@ -46,7 +46,6 @@ interface Loaded extends Ledger {
   /** Number of dropped entries with a future time. */
   readonly ahead: number;
   readonly etag: string | undefined;
-  /** Why the object cannot be used. */
   readonly damage?: string;
 }
 

@@ -21,7 +21,6 @@ export interface Known {
   readonly open?: OpenTarget | undefined;
   /** Why nothing may be written to the cluster. */
   readonly held?: string | undefined;
-  /** Why the cluster cannot be read. */
   readonly trouble?: Problem | undefined;
 }
 

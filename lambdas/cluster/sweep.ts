@@ -17,7 +17,6 @@ import type { SweepCluster, SweptOrder } from './minute.ts';
 
 export interface SweepOptions extends Telemetry {
   readonly lane: string;
-  /** What is swept: an order does not say how its cluster is entered. */
   readonly complete: CompleteOrder;
   readonly sweepOne: SweepCluster;
   readonly state: State;
@@ -102,7 +101,6 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
     throw new NotBegunError(`${key}: ${stored === undefined ? 'there is no such object' : orders.problem}`);
   }
 
-  /** Undefined if the order names no cluster. */
   async function sweepOrder(reading: OrderReading, signal: AbortSignal): Promise<SweepOutcome | undefined> {
     const order: ReturnType<CompleteOrder> = reading.ok
       ? complete(reading.value, clock())

@@ -30,7 +30,6 @@ export interface Failure {
   readonly kind: string;
   /** The call: `eks:ListClusters in 111122223333/eu-central-1`, `list nodes on https://…`. */
   readonly object: string;
-  /** What happened, without a full stop. */
   readonly problem: string;
   /** One sentence: what to do about it. */
   readonly remedy: string;

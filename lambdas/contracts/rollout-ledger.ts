@@ -19,7 +19,6 @@ const PastRollout = z.object({
 export type PastRollout = Contract<typeof PastRollout>;
 
 const UndoneClaim = z.object({
-  /** Id in the fleet. */
   cluster: text(512),
   /** When it was claimed. Milliseconds since the epoch. */
   claimedAt: Instant,

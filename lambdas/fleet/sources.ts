@@ -5,9 +5,7 @@ import type { AwsScope } from '../contracts/target.ts';
 // Functions import no values from config; the type keeps this in sync.
 const SELF: typeof Self = 'self';
 
-/** Where certmarshal runs. */
 export interface HubIdentity {
-  /** Twelve digits. */
   readonly account: string;
   readonly region: string;
   /** `aws`, `aws-cn`, `aws-us-gov`. */

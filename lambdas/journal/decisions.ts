@@ -7,12 +7,10 @@ import type { DecisionEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
 export interface SweepContext {
-  /** Id in the fleet. */
   readonly cluster: string;
   /** Milliseconds since the epoch: when the sweep began. */
   readonly startedAt: number;
   readonly policyHash: string;
-  /** Version of certmarshal. */
   readonly program: string;
 }
 

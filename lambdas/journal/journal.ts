@@ -13,7 +13,6 @@ export interface DecisionEntry {
   readonly kind: 'decision';
   /** When the deciding sweep began. RFC 3339. */
   readonly at: string;
-  /** Id in the fleet. */
   readonly cluster: string;
   readonly csr: string;
   readonly uid: string;
@@ -40,7 +39,6 @@ export interface DecisionEntry {
   readonly requestHash?: string;
   /** Refusals of this sweep beyond its limit, which have no line; only in the last one that has. */
   readonly leftOut?: number;
-  /** Version of certmarshal. */
   readonly program: string;
 }
 
@@ -50,7 +48,6 @@ export interface RolloutEntry {
   readonly kind: 'rollout';
   /** When it was planned. RFC 3339. */
   readonly at: string;
-  /** Id in the fleet. */
   readonly cluster: string;
   /** `KubeadmControlPlane eksa-system/berlin`, `EtcdadmCluster eksa-system/berlin-etcd`. */
   readonly object: string;
@@ -69,7 +66,6 @@ export interface RolloutEntry {
   readonly message?: string;
   /** `written`, `overtaken`, `refused`, `locked`, `failed`, `unknown` (sent without an answer). */
   readonly outcome: string;
-  /** Version of certmarshal. */
   readonly program: string;
 }
 

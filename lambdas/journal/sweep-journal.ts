@@ -8,7 +8,6 @@ import type { Journal, JournalEntry } from './journal.ts';
 /** How a sweep writes its decisions. */
 export interface SweepJournal {
   readonly journal: Journal;
-  /** Version of certmarshal. */
   readonly program: string;
 }
 

@@ -51,7 +51,6 @@ export interface ApiCall {
 export interface ClientStats {
   /** Requests sent, retries included. */
   readonly requests: number;
-  /** Writes among them. */
   readonly writes: number;
   /** Second and later tries among them. */
   readonly retries: number;

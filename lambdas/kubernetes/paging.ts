@@ -213,7 +213,6 @@ function tooLarge(object: string, { items, count }: SkippedItems): KubernetesErr
   };
 }
 
-/** Where a page of a list is. */
 interface ListPosition {
   readonly continueToken: string | undefined;
   /** `resourceVersion` of the list. */

@@ -33,9 +33,7 @@ import { type SeenControlPlane, type SiblingMachine, seenControlPlane, siblingMa
 
 /** One cluster, and the connections for reading and writing its rollouts. */
 export interface RolloutTarget {
-  /** Id in the fleet. */
   readonly id: string;
-  /** Name in Cluster API. */
   readonly name: string;
   /** Its management cluster; itself if it manages itself. */
   readonly management: KubernetesClient;

@@ -13,9 +13,7 @@ import type { MachineHealthCheck } from '../resources/machine-health-check.ts';
 
 export interface ObservedRollout {
   readonly cluster: {
-    /** Id in the fleet. */
     readonly id: string;
-    /** Name in Cluster API. */
     readonly name: string;
     /** A management cluster: it creates its own control plane machines. */
     readonly managesItself: boolean;

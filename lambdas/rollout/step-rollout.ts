@@ -108,7 +108,6 @@ interface Remembering {
   readonly ledger: RolloutLedger | undefined;
   readonly options: StepOptions;
   readonly target: RolloutTarget;
-  /** Told here. */
   readonly problems: Problem[];
 }
 

@@ -30,7 +30,6 @@ export type HandshakeFailureKind =
 
 export interface HandshakeFailure {
   readonly kind: HandshakeFailureKind;
-  /** What happened, without a full stop. */
   readonly message: string;
   /** One sentence. */
   readonly remedy: string;

@@ -36,7 +36,6 @@ export interface Owner {
   readonly notLive?: string;
 }
 
-/** Whether an object can prove anything. */
 export function isLive({ notLive }: Owner): boolean {
   return notLive === undefined;
 }

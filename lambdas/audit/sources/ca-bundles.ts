@@ -107,10 +107,10 @@ function caBundleSource<K extends ListedKindId>(
       const decoded = new Map<string, CertificateBundle>();
       const observationsAt = ({ where, caBundle, usedBy }: CaBundle): readonly Observation[] => {
         const sighting = { ...told, what: 'ca-bundle', where, usedBy } as const;
-        const text = decodedText(caBundle);
-        if ('problem' in text) return [malformed(sighting, `caBundle: ${text.problem}`)];
-        const bundle = decoded.get(text.pem) ?? decodeBundle(text.pem);
-        if (decoded.size < REMEMBERED) decoded.set(text.pem, bundle);
+        const read = decodedText(caBundle);
+        if ('problem' in read) return [malformed(sighting, `caBundle: ${read.problem}`)];
+        const bundle = decoded.get(read.pem) ?? decodeBundle(read.pem);
+        if (decoded.size < REMEMBERED) decoded.set(read.pem, bundle);
         return bundleAt(sighting, bundle, target.cluster.provider).observations;
       };
       const look = (object: unknown, kind: K): 'more' | 'full' => {

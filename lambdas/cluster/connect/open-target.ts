@@ -144,12 +144,12 @@ async function openKubeconfig(
     isEks = false,
   }: { readonly expiredServer?: Connection['expiredServer']; readonly isEks?: boolean } = {},
 ): Promise<KubernetesClient> {
-  const text = await textOf(secret, readSecret, signal);
+  const kubeconfig = await textOf(secret, readSecret, signal);
   // An EKS Anywhere cluster has no STS of its own; the Region of its secret is used.
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   const object = `kubeconfig in secret ${secret}`;
   return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
-    const connection = { ...loadSecretKubeconfig(text, { credentials: own || undefined }), addresses };
+    const connection = { ...loadSecretKubeconfig(kubeconfig, { credentials: own || undefined }), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
     return createKubernetesClient({ ...connection, expiredServer });
@@ -172,20 +172,19 @@ async function openClusterApi(
       message: 'it is in a management cluster, but the target names no management cluster',
       remedy: 'Deploy plan and sweep together.',
     });
-  let text: string;
+  let kubeconfig: string;
   try {
-    text = await readClusterApiKubeconfig(management, { namespace, name, signal });
+    kubeconfig = await readClusterApiKubeconfig(management, { namespace, name, signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     throw new UnusableTargetError(problemOf(error));
   }
   const remedy = 'Cluster API writes the Secret again when it is deleted; or name a kubeconfig secret in fleet.yaml.';
   return usable(`${object} on ${management.server}`, remedy, () =>
-    createKubernetesClient({ ...loadSecretKubeconfig(text), addresses, expiredServer }),
+    createKubernetesClient({ ...loadSecretKubeconfig(kubeconfig), addresses, expiredServer }),
   );
 }
 
-/** Tokens signed by our own role. */
 function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {
   return {
     kind: 'token',

@@ -26,15 +26,12 @@ import { serverName } from '../sweep-outcome.ts';
 export interface Approved {
   readonly open: OpenTarget;
   readonly report: SweepReport;
-  /** URL of the API server. */
   readonly server: string;
   readonly workloadClusters?: readonly WorkloadCluster[];
   readonly workloadClustersCut?: true;
-  /** To remember. */
   readonly endpointAddresses?: readonly string[] | undefined;
   /** It leads to another API server than before, whose data may not be this cluster's. */
   readonly moved: boolean;
-  /** Why nothing was written. */
   readonly held?: string | undefined;
 }
 

@@ -15,11 +15,9 @@ import type { Stage } from '../stage.ts';
 export interface RolloutStageOptions {
   /** `rollouts.clusters` of fleet.yaml. */
   readonly policies: readonly RolloutPolicy[];
-  /** `policies` of fleet.yaml. */
   readonly approvals: readonly ApprovalPolicy[];
   /** Absent if nothing may begin: a rollout in progress is then only observed. */
   readonly ledger?: RolloutLedger;
-  /** Version of certmarshal. */
   readonly program: string;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
@@ -85,9 +83,7 @@ function nothingToRoll(now: number): RolloutSummary {
 
 /** Fields shared by all entries of one step. */
 interface RolloutContext {
-  /** Id in the fleet. */
   readonly cluster: string;
-  /** Version of certmarshal. */
   readonly program: string;
 }
 

@@ -70,7 +70,6 @@ export function machineHooks({ observed: { machines } }: CheckQuestion): Verdict
   });
 }
 
-/** Undefined without machines. */
 export function healthChecks({ observed: { healthChecks: checks } }: CheckQuestion): Verdict | undefined {
   if (checks.length === 0) return undefined;
   const wrong = checks.filter(({ expected, healthy }) => expected === undefined || expected !== healthy);

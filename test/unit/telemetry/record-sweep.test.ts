@@ -104,6 +104,11 @@ describe('recordSweep', () => {
     expect(record(reportOf(differences)).at(-1)).toMatchObject({ level: 'INFO', message: 'sweep completed' });
   });
 
+  it('names requests of kubelets that the API server takes for another user', () => {
+    const misnamed = [{ csr: 'csr-1', message: 'common name is system:node:a, but requester is b' }];
+    expect(record(reportOf({ ignored: { RequesterMisnamed: 1 }, misnamed }))).toMatchObject([{ misnamed }]);
+  });
+
   it('tells two clusters of one name apart', () => {
     recordSweep(reportOf({ rows: [rowOf({})] }), createTelemetry('sweep'), 'a/berlin');
     expect(output.text().match(/"id":"a\/berlin"/g)).toHaveLength(2);
