@@ -76,15 +76,16 @@ export function createDirectoryState(directory: string, now: number): DirectoryS
       const path = pathOf(LOCK);
       const holder = holderOf(path);
       // This process slept for three ticks, and another one took its place.
-      if (holder?.pid !== own.pid || holder.host !== own.host || holder.start !== own.start)
-        throw inUse(directory, holder);
+      if (holder === undefined) lock(directory, own, at);
+      else if (!isSame(holder, own)) throw inUse(directory, holder);
       attempt(path, () => utimesSync(path, at / 1_000, at / 1_000));
       for (const folder of EXPIRING)
         for (const file of attempt(pathOf(folder), () => filesIn(pathOf(folder))))
           if (at - statSync(file).mtimeMs > DAY_MS) rmSync(dirname(file), { recursive: true, force: true });
     },
     release() {
-      rmSync(pathOf(LOCK), { force: true });
+      const holder = holderOf(pathOf(LOCK));
+      if (holder !== undefined && isSame(holder, own)) rmSync(pathOf(LOCK));
     },
   };
 }
@@ -114,9 +115,14 @@ function lock(directory: string, own: Holder, now: number): void {
   }
 }
 
-function inUse(directory: string, holder: Holder | undefined): UsageError {
-  const who = holder === undefined ? 'another process' : `process ${holder.pid} on ${holder.host}`;
-  return new UsageError(`${directory} is in use by ${who}: stop it, or name another directory with --state.`);
+function inUse(directory: string, { pid, host }: Holder): UsageError {
+  return new UsageError(
+    `${directory} is in use by process ${pid} on ${host}: stop it, or name another directory with --state.`,
+  );
+}
+
+function isSame(one: Holder, other: Holder): boolean {
+  return one.pid === other.pid && one.host === other.host && one.start === other.start;
 }
 
 function holderOf(path: string): Holder | undefined {

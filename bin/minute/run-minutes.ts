@@ -16,6 +16,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
+import { MINUTE_MS } from '../../lambdas/time.ts';
 import { kebab } from '../../lambdas/words.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { serverPorts } from '../commands/audit/ports.ts';
@@ -145,12 +146,18 @@ export async function runMinutes(
   }
 
   async function isSlept(everyMs: number): Promise<boolean> {
-    try {
-      await io.sleep(everyMs - (io.clock() % everyMs), signal);
-      return true;
-    } catch {
-      return false;
+    for (let left = everyMs - (io.clock() % everyMs); left > 0; left -= MINUTE_MS) {
+      try {
+        await io.sleep(Math.min(left, MINUTE_MS), signal);
+        // The lock of a process that sleeps for long must not look dead.
+        state.touch(io.clock());
+      } catch (error) {
+        if (signal.aborted) return false;
+        // The next minute says what is wrong with the disk.
+        if (!(error instanceof AwsError)) throw error;
+      }
     }
+    return true;
   }
 }
 

@@ -87,7 +87,7 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
     const stored = await state.get(key, signal);
     const before = readOutcomes(stored?.value).flatMap((one) => (one.ok ? [one.value] : []));
     try {
-      await state.put(key, outcomesObject([outcome, ...before].slice(0, SHARD_SIZE)), stored?.etag, signal);
+      await state.put(key, outcomesObject(hostileFirst([outcome, ...before])), stored?.etag, signal);
     } catch (error) {
       if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
       await append(key, outcome, signal);
@@ -131,12 +131,19 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
       for (const key of await state.list(ordersOf(lane, tick), '', signal))
         for (const readings of (await ordersIn(key, signal)).values())
           for (const reading of readings)
-            if (reading.ok && reading.value.id === id) {
-              const order = complete(reading.value, clock());
-              return order.ok ? order.value : undefined;
+            if ((reading.ok ? reading.value.id : reading.id) === id) {
+              // An older one may not know that writes are held.
+              const order = reading.ok ? complete(reading.value, clock()) : undefined;
+              return order?.ok ? order.value : undefined;
             }
     return undefined;
   }
+}
+
+/** As many as an object holds: later sweeps must not push out what a node tried. */
+function hostileFirst(outcomes: readonly SweepOutcome[]): readonly SweepOutcome[] {
+  const isHostile = ({ verdicts = [] }: SweepOutcome) => verdicts.some(({ hostile }) => hostile);
+  return outcomes.toSorted((a, b) => Number(isHostile(b)) - Number(isHostile(a))).slice(0, SHARD_SIZE);
 }
 
 function unreadable({ id, ...reading }: OrderReading): Problem {

@@ -29,6 +29,10 @@ function describeChoice(input: unknown, values: readonly z.core.util.Primitive[]
 
 /** Keys that version 0.1 ended, and what to do. */
 const REMOVED_KEYS: Readonly<Record<string, string>> = {
+  'monitoring.alarms.DispatchHeartbeat': 'is PlanHeartbeat now',
+  'monitoring.alarms.FunctionDuration': 'is SweepTimeout now, about sweeps alone',
+  'monitoring.alarms.FunctionThrottles': 'is gone; Executions replaces it',
+  'monitoring.alarms.QueueAge': 'is gone with the queues; Executions replaces it',
   'hub.hints': 'is gone; remove it: each cluster is swept every minute, and hub.webhook sweeps one immediately',
   'rollouts.clusters.nodeGroups':
     'is gone; remove it: the finding SuccessorNotTrusted names the command that updates a node group',

@@ -6,8 +6,8 @@ import type { Context } from 'aws-lambda';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 /**
- * The handler of a Lambda function: its log names the request, its metrics are published at the end, and its signal
- * aborts one second before Lambda's timeout.
+ * The handler of a Lambda function: its log names the request and what the handler throws, its metrics are published at
+ * the end, and its signal aborts one second before Lambda's timeout.
  *
  * @param options overrides of middy's options
  */
@@ -17,7 +17,7 @@ export function createHandler<Event, Result = void>(
   options: Parameters<typeof middy>[1] = { timeoutEarlyInMillis: 1_000 },
 ) {
   return middy<Event, Result>(options)
-    .use(injectLambdaContext(logger))
+    .use(injectLambdaContext(logger, { flushBufferOnUncaughtError: true }))
     .use(logMetrics(metrics))
     .handler(async (event, context, { signal }) => handle(event, signal, context));
 }

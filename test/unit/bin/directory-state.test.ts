@@ -183,6 +183,8 @@ describe('a directory', () => {
     state.touch(now);
     lockOf(directory, { host: 'elsewhere', pid: 7, start: 1 });
     expect(() => state.touch(now + 4 * MINUTE)).toThrow(`${directory} is in use by process 7 on elsewhere`);
+    state.release();
+    expect(readdirSync(directory)).toContain('lock.json');
   });
 
   it('that cannot be made says so', () => {
