@@ -6,7 +6,7 @@ import { WEBHOOK_EVERY_MS } from '../../../lambdas/fleet/deadlines.ts';
 import { readOutcomes } from '../../../lambdas/fleet/outcomes.ts';
 import { ordersKey } from '../../../lambdas/fleet/state-keys.ts';
 import { createLogger, createMetrics } from '../../../lambdas/telemetry/telemetry.ts';
-import { at, auditSummary, DAY, MINUTE, NOW, PARIS, swept, TROUBLE } from '../fleet/values.ts';
+import { at, auditSummary, DAY, MINUTE, NOW, PARIS, swept, TROUBLE, verdictLine } from '../fleet/values.ts';
 import { type MemoryObjects, memoryObjects } from '../functions/memory-objects.ts';
 import { writtenByEachTest } from '../telemetry/capture-stdout.ts';
 import { reportOf } from '../telemetry/reports.ts';
@@ -206,5 +206,36 @@ describe('a sweep by webhook', () => {
     await sweeping(state, { sweepOne }).sweep.cluster(id, never);
     expect(sweepOne).toHaveBeenCalledTimes(calls);
     expect([...state.objects.keys()].filter((key) => key.startsWith('outcomes/'))).toHaveLength(calls);
+  });
+
+  it('takes no older order where the newest cannot be read: that one may hold writes', async () => {
+    const older = ordersKey('default', NOW - MINUTE, 0);
+    const state = memoryObjects({
+      [older]: { version: 5, lane: 'default', tick: NOW - MINUTE, shards: [{ shard: 1, orders: [order('a')] }] },
+      [ordersKey('default', NOW, 0)]: {
+        version: 5,
+        lane: 'default',
+        tick: NOW,
+        shards: [{ shard: 1, orders: [{ id: 'a', tick: 'now' }] }],
+      },
+    });
+    const sweepOne = vi.fn<SweepCluster>(well);
+    await sweeping(state, { sweepOne }).sweep.cluster('a', never);
+    expect(sweepOne).not.toHaveBeenCalled();
+  });
+
+  it('keeps what a node tried, however many sweeps follow', async () => {
+    const hostile = [verdictLine({ hostile: true })];
+    let isFirst = true;
+    const sweepOne: SweepCluster = async (one, signal) => {
+      const { outcome, ...rest } = await well(one, signal);
+      const verdicts = isFirst ? hostile : undefined;
+      isFirst = false;
+      return { ...rest, outcome: { ...outcome, verdicts } };
+    };
+    const { sweep, outcomes } = sweeping(ordered([order('a')]), { sweepOne });
+    for (let n = 0; n < 70; n += 1) await sweep.cluster('a', never);
+    expect(outcomes(NAME)).toHaveLength(64);
+    expect(outcomes(NAME)[0]).toMatchObject({ verdicts: hostile });
   });
 });
