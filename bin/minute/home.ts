@@ -198,10 +198,11 @@ function observing(policy: ApprovalPolicy): ApprovalPolicy {
 }
 
 function silent(): Telemetry {
-  process.env['POWERTOOLS_METRICS_DISABLED'] = 'true';
+  const metrics = createMetrics('report');
+  metrics.publishStoredMetrics = () => metrics.clearMetrics();
   const logLevel = process.env['POWERTOOLS_LOG_LEVEL'] === undefined ? ('SILENT' as const) : undefined;
   return {
     logger: new Logger({ serviceName: 'report', ...(logLevel && { logLevel }) }),
-    metrics: createMetrics('report'),
+    metrics,
   };
 }
