@@ -199,7 +199,10 @@ function observing(policy: ApprovalPolicy): ApprovalPolicy {
 
 function silent(): Telemetry {
   const metrics = createMetrics('report');
-  metrics.publishStoredMetrics = () => metrics.clearMetrics();
+  metrics.publishStoredMetrics = () => {
+    metrics.clearMetrics();
+    return metrics;
+  };
   const logLevel = process.env['POWERTOOLS_LOG_LEVEL'] === undefined ? ('SILENT' as const) : undefined;
   return {
     logger: new Logger({ serviceName: 'report', ...(logLevel && { logLevel }) }),

@@ -278,9 +278,9 @@ export const BAD_INPUT: readonly BadInput[] = [
         () => undefined,
       );
     },
-    findings: EKS_SOURCES.map((source) =>
-      finding('hub', 'expired', `eks:ListClusters in ${source}`, 'Set the clock of this machine'),
-    ),
+    // The SDK corrects the time of its signatures by the answer.
+    findings: [],
+    happened: ({ aws }) => aws.calls.some(({ code }) => /Skew|InvalidSignature/.test(code ?? '')),
   },
   {
     name: 'the clock of an API server is 10 minutes ahead',
