@@ -142,8 +142,11 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
 
 /** As many as an object holds: later sweeps must not push out what a node tried. */
 function hostileFirst(outcomes: readonly SweepOutcome[]): readonly SweepOutcome[] {
-  const isHostile = ({ verdicts = [] }: SweepOutcome) => verdicts.some(({ hostile }) => hostile);
   return outcomes.toSorted((a, b) => Number(isHostile(b)) - Number(isHostile(a))).slice(0, SHARD_SIZE);
+}
+
+function isHostile({ verdicts = [] }: SweepOutcome): boolean {
+  return verdicts.some(({ hostile }) => hostile);
 }
 
 function unreadable({ id, ...reading }: OrderReading): Problem {
