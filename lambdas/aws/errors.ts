@@ -44,3 +44,8 @@ export class AwsError extends Error {
     this.remedy = remedy;
   }
 }
+
+/** Whether another writer was faster. */
+export function isConflict(error: unknown): boolean {
+  return error instanceof AwsError && error.kind === 'conflict';
+}

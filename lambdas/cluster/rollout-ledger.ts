@@ -1,4 +1,4 @@
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, isConflict } from '../aws/errors.ts';
 import { read } from '../contracts/contract.ts';
 import type { Problem } from '../contracts/problem.ts';
 import {
@@ -76,7 +76,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       await objects.put(ROLLOUT_LEDGER_KEY, bounded(changed), etag, signal);
       return 'written';
     } catch (error) {
-      if (error instanceof AwsError && error.kind === 'conflict') return 'overtaken';
+      if (isConflict(error)) return 'overtaken';
       throw error;
     }
   };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { AwsError } from '../aws/errors.ts';
+import { isConflict } from '../aws/errors.ts';
 import { type OrderReading, readOrders, SHARD_SIZE, type SweepItem, type SweepOrder } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import type { Problem } from '../contracts/problem.ts';
@@ -63,7 +63,7 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
         );
       } catch (error) {
         // Another execution of the same tick was faster.
-        if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+        if (!isConflict(error)) throw error;
       }
     },
 
@@ -89,7 +89,7 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
     try {
       await state.put(key, outcomesObject(hostileFirst([outcome, ...before])), stored?.etag, signal);
     } catch (error) {
-      if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+      if (!isConflict(error)) throw error;
       await append(key, outcome, signal);
     }
   }

@@ -1,4 +1,4 @@
-import { AwsError } from '../aws/errors.ts';
+import { isConflict } from '../aws/errors.ts';
 import type { Fleet } from '../config/fleet.ts';
 import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import { type Orders, SHARDS_AN_OBJECT, type SweepItem } from '../contracts/order.ts';
@@ -78,7 +78,7 @@ export function createPlan({
     try {
       await put(first);
     } catch (error) {
-      if (error instanceof AwsError && error.kind === 'conflict') return false;
+      if (isConflict(error)) return false;
       throw error;
     }
     await Promise.all(others.map(put));

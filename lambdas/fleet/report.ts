@@ -1,6 +1,6 @@
 import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { awsProblem } from '../aws/aws-problem.ts';
-import { AwsError } from '../aws/errors.ts';
+import { isConflict } from '../aws/errors.ts';
 import type { Fleet } from '../config/fleet.ts';
 import type { Reading } from '../contracts/contract.ts';
 import { type FleetIndex, MAX_FINDINGS, parseFleetIndex } from '../contracts/fleet-index.ts';
@@ -161,7 +161,7 @@ export function createReport(options: ReportOptions): Report {
       await state.put(key, value, etag, signal);
       return true;
     } catch (error) {
-      if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+      if (!isConflict(error)) throw error;
       logger.info('another report was faster', { object: key });
       return false;
     }

@@ -1,5 +1,5 @@
 import { awsProblem } from '../aws/aws-problem.ts';
-import { AwsError } from '../aws/errors.ts';
+import { AwsError, isConflict } from '../aws/errors.ts';
 import type { UnsentEvents } from '../aws/events.ts';
 import type { Link } from '../aws/presigned-link.ts';
 import type { Publish, TopicMessage } from '../aws/topics.ts';
@@ -500,11 +500,6 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
       return undefined;
     }
   }
-}
-
-/** Another run wrote in between. */
-function isConflict(error: unknown): boolean {
-  return error instanceof AwsError && error.kind === 'conflict';
 }
 
 /** The incident of an event; a digest has none. */

@@ -1,5 +1,5 @@
 import { type BucketOptions, type ByteObjects, createByteObjects } from '../aws/byte-objects.ts';
-import { AwsError } from '../aws/errors.ts';
+import { isConflict } from '../aws/errors.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 
 /** Bytes. */
@@ -21,6 +21,6 @@ export async function writePage(html: string, objects: ByteObjects, signal: Abor
   try {
     await objects.write(STATE_KEYS.page, Buffer.from(html), last?.etag, signal);
   } catch (error) {
-    if (!(error instanceof AwsError) || error.kind !== 'conflict') throw error;
+    if (!isConflict(error)) throw error;
   }
 }

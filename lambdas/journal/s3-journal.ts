@@ -1,5 +1,5 @@
 import { type BucketOptions, createByteObjects } from '../aws/byte-objects.ts';
-import { AwsError } from '../aws/errors.ts';
+import { isConflict } from '../aws/errors.ts';
 import { type Journal, type JournalEntry, linesOf } from './journal.ts';
 
 /** Prefix of all objects; permissions name it. */
@@ -25,7 +25,7 @@ export function createS3Journal({ random, ...bucket }: S3JournalOptions): Journa
         try {
           await put();
         } catch (error) {
-          if (!(error instanceof AwsError && error.kind === 'conflict')) throw error;
+          if (!isConflict(error)) throw error;
           // The answer to the first attempt of the SDK was lost. A line that is there twice is better than none.
           await put();
         }

@@ -6,7 +6,7 @@ import type { Thresholds } from '../../audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../../audit/snapshots.ts';
 import { summaryOf } from '../../audit/summary.ts';
 import type { EksAuditReader } from '../../aws/eks-audit.ts';
-import { AwsError } from '../../aws/errors.ts';
+import { AwsError, isConflict } from '../../aws/errors.ts';
 import type { AuditSummary } from '../../contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { Observation } from '../../contracts/observation.ts';
@@ -112,7 +112,7 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
       await snapshots.write(snapshot, etag, signal);
       return { snapshot };
     } catch (error) {
-      if (!(error instanceof AwsError) || error.kind !== 'conflict') return { snapshot, problem: problemOf(error) };
+      if (!isConflict(error)) return { snapshot, problem: problemOf(error) };
     }
     // Another audit of the cluster was faster; this one is older.
     const { stored, unread } = await readBefore(snapshot.cluster, signal);
