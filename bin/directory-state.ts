@@ -19,6 +19,7 @@ import { jsonBytes, jsonOf } from '../lambdas/json-bytes.ts';
 import type { State } from '../lambdas/state.ts';
 import { DAY_MS, MINUTE_MS } from '../lambdas/time.ts';
 import { UsageError } from './exit-codes.ts';
+import { systemErrorCode } from './system-error.ts';
 
 const LOCK = 'lock.json';
 /** Without a touch for this long, its process is dead. Milliseconds. */
@@ -107,7 +108,7 @@ function lock(directory: string, own: Holder, now: number): void {
       utimesSync(path, now / 1_000, now / 1_000);
       return;
     } catch (error) {
-      if (codeOf(error) !== 'EEXIST') throw failure('unavailable', path, String(error));
+      if (systemErrorCode(error) !== 'EEXIST') throw failure('unavailable', path, String(error));
       const holder = holderOf(path);
       if (holder !== undefined && isAlive(holder, own, now - statSync(path).mtimeMs)) throw inUse(directory, holder);
       rmSync(path, { force: true });
@@ -142,13 +143,13 @@ function isAlive({ host, pid, start }: Holder, own: Holder, ageMs: number): bool
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    return codeOf(error) === 'EPERM';
+    return systemErrorCode(error) === 'EPERM';
   }
 }
 
 function write(directory: string, path: string, bytes: Uint8Array): void {
   const temporary = join(directory, UNWRITTEN, randomUUID());
-  for (const file of [path, temporary]) mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  for (const file of [path, temporary]) make(dirname(file));
   try {
     writeFileSync(temporary, bytes, { mode: 0o600 });
     renameSync(temporary, path);
@@ -161,7 +162,7 @@ function bytesAt(path: string): Buffer | undefined {
   try {
     return readFileSync(path);
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw failure('unavailable', path, String(error));
   }
 }
@@ -172,17 +173,13 @@ function filesIn(folder: string): readonly string[] {
       .filter((entry) => entry.isFile() && entry.name.endsWith('.gz'))
       .map(({ parentPath, name }) => join(parentPath, name));
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return [];
+    if (systemErrorCode(error) === 'ENOENT') return [];
     throw error;
   }
 }
 
 function etagOf(bytes: Uint8Array): string {
   return createHash('sha256').update(bytes).digest('hex');
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }
 
 /** A recursive `mkdirSync` never ends below /proc (Node.js 24). */

@@ -5,7 +5,7 @@ import { readFile, stat } from 'node:fs/promises';
 import { dirname, isAbsolute, join } from 'node:path';
 import { printable } from '../lambdas/printable.ts';
 import { UsageError } from './exit-codes.ts';
-import { systemErrorWords } from './system-error.ts';
+import { systemErrorCode, systemErrorWords } from './system-error.ts';
 
 /** What stands in the commands of messages for a file of the reader. */
 const PLACEHOLDERS: Readonly<Record<string, string>> = {
@@ -68,7 +68,7 @@ function targetOf(file: string): string {
 }
 
 function sentence(file: string, option: string | undefined, error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const code = systemErrorCode(error);
   if (code === 'ENOENT') {
     const placeholder = PLACEHOLDERS[file];
     if (placeholder !== undefined) return `${file} stands for a file of yours: name ${placeholder}.`;

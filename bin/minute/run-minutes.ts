@@ -25,7 +25,7 @@ import { type AuditTargetOptions, openAuditTarget } from '../commands/audit/targ
 import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
-import { systemErrorWords } from '../system-error.ts';
+import { systemErrorCode, systemErrorWords } from '../system-error.ts';
 import { expiredServerOf, type NamedServer, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
@@ -342,7 +342,7 @@ async function headOf(path: string): Promise<string> {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return '';
+    if (systemErrorCode(error) === 'ENOENT') return '';
     throw new UsageError(
       `--report ${printable(path)} cannot be replaced: ${systemErrorWords(error)}. Name another file.`,
       { cause: error },
