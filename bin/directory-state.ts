@@ -19,7 +19,7 @@ import { jsonBytes, jsonOf } from '../lambdas/json-bytes.ts';
 import type { State } from '../lambdas/state.ts';
 import { DAY_MS, MINUTE_MS } from '../lambdas/time.ts';
 import { UsageError } from './exit-codes.ts';
-import { systemErrorCode } from './system-error.ts';
+import { systemErrorCode, systemErrorWords } from './system-error.ts';
 
 const LOCK = 'lock.json';
 /** Without a touch for this long, its process is dead. Milliseconds. */
@@ -108,7 +108,7 @@ function lock(directory: string, own: Holder, now: number): void {
       utimesSync(path, now / 1_000, now / 1_000);
       return;
     } catch (error) {
-      if (systemErrorCode(error) !== 'EEXIST') throw failure('unavailable', path, String(error));
+      if (systemErrorCode(error) !== 'EEXIST') throw failure('unavailable', path, systemErrorWords(error));
       const holder = holderOf(path);
       if (holder !== undefined && isAlive(holder, own, now - statSync(path).mtimeMs)) throw inUse(directory, holder);
       rmSync(path, { force: true });
@@ -163,7 +163,7 @@ function bytesAt(path: string): Buffer | undefined {
     return readFileSync(path);
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined;
-    throw failure('unavailable', path, String(error));
+    throw failure('unavailable', path, systemErrorWords(error));
   }
 }
 
@@ -198,7 +198,7 @@ function attempt<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (error instanceof AwsError) throw error;
-    throw failure('unavailable', path, String(error));
+    throw failure('unavailable', path, systemErrorWords(error));
   }
 }
 
