@@ -1,3 +1,4 @@
+import { text } from '../resources/fields.ts';
 import { MINUTE_MS } from '../time.ts';
 
 /** Scheduler drops events undelivered within a minute; any other time is not of this schedule. */
@@ -11,15 +12,10 @@ const FURTHEST_MS = 5 * MINUTE_MS;
  * @returns milliseconds since the epoch, a whole minute
  */
 export function tickOf(event: unknown, now: number): number {
-  return tickAt(scheduledTimeOf(event), now);
+  return tickAt(Date.parse(text(event, 'tick') ?? ''), now);
 }
 
 /** {@link tickOf}, of a time in milliseconds since the epoch. */
 export function tickAt(time: number, now: number): number {
   return Math.floor((Math.abs(time - now) <= FURTHEST_MS ? time : now) / MINUTE_MS) * MINUTE_MS;
-}
-
-function scheduledTimeOf(event: unknown): number {
-  if (typeof event !== 'object' || event === null || !('tick' in event)) return Number.NaN;
-  return typeof event.tick === 'string' ? Date.parse(event.tick) : Number.NaN;
 }

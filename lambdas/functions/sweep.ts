@@ -5,7 +5,7 @@ import { createDeployedMinute, type DeployedOptions } from '../cluster/deployed.
 import { createSweep, NotBegunError } from '../cluster/sweep.ts';
 import { readItem } from '../contracts/order.ts';
 import { createCompleteOrder, createTargetsOf, type FleetOfTargets } from '../fleet/fits-fleet.ts';
-import { text } from '../resources/fields.ts';
+import { field, text } from '../resources/fields.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { hubIdentity, readBesideBundle, requiredVariable } from './environment.ts';
 import { createHandler } from './handler.ts';
@@ -49,7 +49,7 @@ export const handler = createHandler(
     if (cluster !== undefined) return sweep.cluster(cluster, signal);
     const began = Date.parse(text(event, 'began') ?? '');
     if (!(Date.now() - began < LATEST_MS)) throw new NotBegunError('the execution began too long ago');
-    const item = readItem(event !== null && typeof event === 'object' && 'item' in event ? event.item : undefined);
+    const item = readItem(field(event, 'item'));
     if (!item.ok) throw new NotBegunError(item.problem);
     const last = AbortSignal.timeout(Math.max(0, context.getRemainingTimeInMillis() - (WRAP_UP_MS - GRACE_MS)));
     await sweep.shard(item.value, signal, last);
