@@ -149,8 +149,8 @@ export async function runMinutes(
     for (let left = everyMs - (io.clock() % everyMs); left > 0; left -= MINUTE_MS) {
       try {
         await io.sleep(Math.min(left, MINUTE_MS), signal);
-        // The lock of a process that sleeps for long must not look dead.
-        state.touch(io.clock());
+        // The lock of a process that sleeps for long must not look dead. A minute touches it itself.
+        if (left > MINUTE_MS) state.touch(io.clock());
       } catch (error) {
         if (signal.aborted) return false;
         // The next minute says what is wrong with the disk.

@@ -51,7 +51,7 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
   return {
     async shard(item, signal, last) {
       if (item.lane !== lane) throw new NotBegunError(`it is of lane ${item.lane}, and this is lane ${lane}`);
-      const orders = (await ordersIn(ordersKey(lane, item.tick, item.object), signal)).get(item.shard);
+      const orders = (await ordersIn(ordersKey(lane, item.tick, item.object), signal, item.shard)).get(item.shard);
       if (orders === undefined) throw new NotBegunError(`the object has no shard ${item.shard}`);
       const outcomes = await Promise.all(orders.map(async (reading) => sweepOrder(reading, signal)));
       try {
@@ -94,9 +94,13 @@ export function createSweep({ lane, complete, sweepOne, state, wait, clock, ...t
     }
   }
 
-  async function ordersIn(key: string, signal: AbortSignal): Promise<ReadonlyMap<number, readonly OrderReading[]>> {
+  async function ordersIn(
+    key: string,
+    signal: AbortSignal,
+    only?: number,
+  ): Promise<ReadonlyMap<number, readonly OrderReading[]>> {
     const stored = await state.get(key, signal);
-    const orders = readOrders(stored?.value, lane);
+    const orders = readOrders(stored?.value, lane, only);
     if (orders.ok) return orders.value;
     throw new NotBegunError(`${key}: ${stored === undefined ? 'there is no such object' : orders.problem}`);
   }

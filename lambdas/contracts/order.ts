@@ -149,16 +149,19 @@ const Named = z.object({ id: ClusterId });
  * Reads an object with orders of this lane, each order separately. Never throws: an invalid order becomes a problem with
  * the wrong field and nothing of its content.
  *
+ * @param only the shard whose orders are read. @default each
  * @returns the orders by shard
  */
-export function readOrders(value: unknown, lane: string): Reading<ReadonlyMap<number, readonly OrderReading[]>> {
+export function readOrders(
+  value: unknown,
+  lane: string,
+  only?: number,
+): Reading<ReadonlyMap<number, readonly OrderReading[]>> {
   const orders = read(Orders, value, 'the object');
   if (!orders.ok) return orders;
   if (orders.value.lane !== lane) return { ok: false, problem: `it is of lane ${orders.value.lane}` };
-  return {
-    ok: true,
-    value: new Map(orders.value.shards.map(({ shard, orders: some }) => [shard, some.map(readOrder)])),
-  };
+  const shards = orders.value.shards.filter(({ shard }) => only === undefined || shard === only);
+  return { ok: true, value: new Map(shards.map(({ shard, orders: some }) => [shard, some.map(readOrder)])) };
 }
 
 function readOrder(value: unknown): OrderReading {

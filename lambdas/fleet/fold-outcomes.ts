@@ -29,11 +29,13 @@ const MAX_CLUSTERS = 50_000;
  * forgotten.
  *
  * @param now milliseconds since the epoch
+ * @param counts the new counts of these outcomes
  */
 export function foldOutcomes(
   index: FleetIndex | undefined,
   outcomes: readonly SweepOutcome[],
   now: number,
+  counts = newCounts(index, outcomes, now),
 ): FleetIndex {
   const clusters = new Map(Object.entries(index?.clusters ?? {}));
   const current = outcomes.filter(({ startedAt }) => !isAhead(startedAt, now) && now - Date.parse(startedAt) < KEPT_MS);
@@ -42,7 +44,7 @@ export function foldOutcomes(
     const folded = outcome.byWebhook ? before && withVerdicts(before, outcome, now) : foldSweep(before, outcome, now);
     if (folded !== undefined) clusters.set(outcome.id, folded);
   }
-  for (const [id, { to }] of newCounts(index, current, now)) {
+  for (const [id, { to }] of counts) {
     const cluster = clusters.get(id);
     if (cluster !== undefined) clusters.set(id, { ...cluster, countedTo: to });
   }

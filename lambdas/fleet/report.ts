@@ -130,7 +130,8 @@ export function createReport(options: ReportOptions): Report {
       ...halved.problems,
       ...(registry === undefined ? [] : fleetProblems(registry, before, new Set(lanes))),
     ];
-    const folded = foldOutcomes(before, outcomes, now);
+    const counts = newCounts(before, outcomes, now);
+    const folded = foldOutcomes(before, outcomes, now, counts);
     const reported = before?.reported ?? 0;
     const index: FleetIndex = {
       ...folded,
@@ -141,7 +142,7 @@ export function createReport(options: ReportOptions): Report {
     if (!(await isWritten(STATE_KEYS.index, index, storedIndex?.etag, all))) return;
     logRebuilt(STATE_KEYS.index, storedIndex, before);
 
-    publishCounts(newCounts(before, outcomes, now), index);
+    publishCounts(counts, index);
     if (reported < tick && registry !== undefined) {
       // Missing data fires the alarm, also where every sweep fails.
       if (outcomes.length > 0 || Object.keys(registry.clusters).length === 0)
@@ -215,7 +216,7 @@ export function createReport(options: ReportOptions): Report {
     signal: AbortSignal,
   ): Promise<FailedShard | undefined> {
     if ((await state.get(outcomesKey(lane, tick, shard), signal)) !== undefined) return undefined;
-    const orders = readOrders((await state.get(ordersKey(lane, tick, object), signal))?.value, lane);
+    const orders = readOrders((await state.get(ordersKey(lane, tick, object), signal))?.value, lane, shard);
     const ids = orders.ok ? (orders.value.get(shard) ?? []).flatMap(({ id }) => id ?? []) : [];
     logger.error('sweep did not end', { lane, shard, clusters: ids.length, first: ids.slice(0, LOGGED) });
     return { lane, ids };
