@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
+import { DEFAULT_POLICY, everywhere } from '../../lambdas/approval/policy.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import { startSimulatedAws } from '../fleet/aws/simulated-aws.ts';
 import { fastClock } from '../fleet/clock.ts';
@@ -113,5 +113,5 @@ function fleetWith(clusters: readonly HubCluster[]): Fleet {
   const fleet = fleetOf(`version: 1\ndiscovery:\n  - accounts: [self]\nclusters:\n${listed.join('\n')}\n`);
   const { age } = DEFAULT_POLICY;
   const eks = { ...age.eks, minSeconds: MIN_AGE_SECONDS };
-  return { ...fleet, policies: [{ ...DEFAULT_POLICY, age: { ...age, eks } }] };
+  return { ...fleet, policies: [{ ...DEFAULT_POLICY, mode: everywhere('enforce'), age: { ...age, eks } }] };
 }
