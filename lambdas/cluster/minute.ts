@@ -83,11 +83,11 @@ export function createMinute(options: MinuteOptions): SweepCluster {
       const trouble = outcome.readable ? undefined : outcome.problems[0];
       const [audited, kept] = await Promise.all([
         runStage('audit', order.audit, audit, minute, { ...known, trouble }),
-        keepDecisions(journal, decisionsOf(approved), minute),
+        keepDecisions(journal, approved.decisions, minute),
       ]);
       const mayRoll = approved.failures.length === 0;
       const rolled = await runStage('rollout', order.rollout, mayRoll ? rollout : undefined, minute, known);
-      const journaled = [...kept, ...(await keepDecisions(journal, decisionsOf(rolled), minute))];
+      const journaled = [...kept, ...(await keepDecisions(journal, rolled.decisions, minute))];
 
       const problems = journaled.flatMap(({ problem }) => problem ?? []);
       const after = [audited, rolled, { problems }].reduce<SweptOrder>(told, before);
@@ -115,10 +115,8 @@ interface StageRow {
   readonly remedy: string;
 }
 
-const always = (): boolean => true;
-
 const STAGES: Readonly<Record<StageName, StageRow>> = {
-  approval: { shortestMs: 0, wrapUpMs: 0, begins: always, remedy: '' },
+  approval: { shortestMs: 0, wrapUpMs: 0, begins: () => true, remedy: '' },
   audit: {
     shortestMs: 2_000,
     wrapUpMs: 1_000,
@@ -203,10 +201,6 @@ function reportOf({ result, problems }: StageEnd<Approved>): SweepReport | undef
   return result && { ...result.report, problems, complete: problems.length === 0 };
 }
 
-function decisionsOf({ decisions = [] }: Pick<StageEnd<unknown>, 'decisions'>): readonly JournalEntry[] {
-  return decisions;
-}
-
 /** The list keeps the first problems, so the newest must be added here. */
 function told(
   { outcome, ...swept }: SweptOrder,
@@ -241,7 +235,7 @@ const LONGEST_MS = 10_000;
  */
 async function keepDecisions(
   journal: SweepJournal | undefined,
-  entries: readonly JournalEntry[],
+  entries: readonly JournalEntry[] = [],
   { order, endsAt, last }: Minute,
 ): Promise<readonly Journaled[]> {
   if (journal === undefined || entries.length === 0) return [];
