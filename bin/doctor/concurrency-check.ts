@@ -17,7 +17,7 @@ export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, a
   const ofWebhook = hub.webhook ? HUB_SIZES.webhook.concurrency : 0;
   const reserved = (lanes.length + 1) * reservedConcurrency + ofWebhook;
   // The state machine runs at most so many sweeps of all lanes at once.
-  const wanted = Math.max(reserved, HUB_SIZES.sweep.maxConcurrency + ofWebhook) + OTHER_FUNCTIONS;
+  const atOnce = Math.max(reserved, HUB_SIZES.sweep.maxConcurrency + ofWebhook) + OTHER_FUNCTIONS;
   const takers = [hub.reservedConcurrency !== undefined && 'hub.reservedConcurrency', hub.webhook && 'hub.webhook'];
   const raise: Fix = {
     text: `Ask for the usual ${USUAL}, which takes AWS a day or two:`,
@@ -35,8 +35,8 @@ export function concurrencyCheck({ lanes, hub }: Pick<Fleet, 'lanes' | 'hub'>, a
           `${most} at once, and ${joined(takers, ' with ')} takes ${reserved} of them: Lambda keeps ${KEPT_FREE} free and refuses the deployment`,
           { ...raise, text: `Remove ${joined(takers, ' and ')} from fleet.yaml. Or a${raise.text.slice(1)}` },
         );
-      if (most < wanted)
-        return warning(`${most} at once for all functions of the account there, and the hub may take ${wanted}`, raise);
+      if (most < atOnce)
+        return warning(`${most} at once for all functions of the account there, and the hub may take ${atOnce}`, raise);
       return passed(`${most} at once`);
     }),
   };

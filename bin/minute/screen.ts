@@ -85,7 +85,7 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
   const first = audit?.ends.map(({ notAfter }) => notAfter).toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
   const { approved = 0, wouldWrite = 0, left = 0 } = requests ?? {};
   const [worst] = troublesOf(cluster);
-  const others = also.get(id) ?? [];
+  const aliases = also.get(id) ?? [];
   const [problem] = readable ? [] : cluster.findings;
   return [
     row([
@@ -103,7 +103,7 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
     isHostile(cluster) &&
       !cluster.signals.some(({ id: signal }) => signal === 'RequestsHostile') &&
       hang('    ', bad('a CSR is provably hostile')),
-    others.length > 0 && hang('    ', faint(`the same API server: ${printable(others.join(', '), 200)}`)),
+    aliases.length > 0 && hang('    ', faint(`the same API server: ${printable(aliases.join(', '), 200)}`)),
   ];
 }
 
@@ -118,7 +118,7 @@ export function findingLines({ clusters }: FleetHealth, program: string): Lines 
       .filter(({ severity, code }) => severity !== 'info' && !NOT_READ.has(code))
       .map((finding) => ({ id, ...finding })),
   );
-  const sorted = SEVERITIES.flatMap((wanted) => all.filter(({ severity }) => severity === wanted));
+  const sorted = SEVERITIES.flatMap((level) => all.filter(({ severity }) => severity === level));
   return sorted
     .slice(0, MAX_FINDINGS)
     .map(({ id, severity, message }) => [

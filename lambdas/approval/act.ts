@@ -218,7 +218,7 @@ export async function writeForPerson(
   return 'outcome' in look ? look.outcome : { kind: 'overtaken' };
 }
 
-/** @param decision may be replaced by `instead`; a person's is none */
+/** @param decision that of a policy, which `instead` may replace. @default a person's */
 async function write(
   subject: ApprovalSubject | undefined,
   condition: ApprovalCondition,

@@ -56,12 +56,12 @@ interface Loaded extends Ledger {
  */
 export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOptions): RolloutLedger {
   const load = async (signal: AbortSignal): Promise<Loaded> => {
-    const found = await objects.get(ROLLOUT_LEDGER_KEY, signal);
-    if (found === undefined) return { rollouts: [], undone: [], ahead: 0, etag: undefined };
-    const stored = read(StoredLedger, found.value, 'the ledger');
-    if (!stored.ok) return { rollouts: [], undone: [], ahead: 0, etag: found.etag, damage: stored.problem };
-    const { rollouts, undone = [] } = stored.value;
-    return { ...remembered({ rollouts, undone }, clock()), etag: found.etag };
+    const stored = await objects.get(ROLLOUT_LEDGER_KEY, signal);
+    if (stored === undefined) return { rollouts: [], undone: [], ahead: 0, etag: undefined };
+    const ledger = read(StoredLedger, stored.value, 'the ledger');
+    if (!ledger.ok) return { rollouts: [], undone: [], ahead: 0, etag: stored.etag, damage: ledger.problem };
+    const { rollouts, undone = [] } = ledger.value;
+    return { ...remembered({ rollouts, undone }, clock()), etag: stored.etag };
   };
 
   /** @returns whether it was written; `change` returns undefined to leave everything as it is */

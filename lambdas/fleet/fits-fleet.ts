@@ -49,11 +49,18 @@ export function createTargetsOf(fleet: FleetOfTargets, hub: HubIdentity): Target
     const [account = '', region = '', name = ''] = id.split('/');
     const source = sources.get(placeOf({ account, region }));
     if (source === undefined) return [];
-    const said = { name, endpoint, certificateAuthority, vpcId, serviceCidrs: serviceCidrs ?? [], remoteNodeNetworks };
+    const cluster = {
+      name,
+      endpoint,
+      certificateAuthority,
+      vpcId,
+      serviceCidrs: serviceCidrs ?? [],
+      remoteNodeNetworks,
+    };
     return source.entries
       .filter((entry) => nameMayBeWanted(entry, name))
       .flatMap((entry) =>
-        lanesFor(vpcId, entry, fleet.lanes).map((lane) => eksTarget(said, { scope: source.scope, entry, lane })),
+        lanesFor(vpcId, entry, fleet.lanes).map((lane) => eksTarget(cluster, { scope: source.scope, entry, lane })),
       );
   };
 }

@@ -108,8 +108,8 @@ export type Report = (result: TickResult, signals: ReportSignals) => Promise<voi
 
 export function createReport(options: ReportOptions): Report {
   const { fleet, targetsOf, lanes, monitoring, state, sources, clock, logger, metrics } = options;
-  const byClass = signalsByClass(monitoring.alarms);
   const { pageEveryMs = PAGE_MS } = options;
+  const byClass = signalsByClass(monitoring.alarms);
 
   return async ({ tick, shards, outcomes: results }, { discovery, all }) => {
     metrics.setTimestamp(tick);

@@ -442,16 +442,16 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
 
   async function readState(signal: AbortSignal, tried = 1): Promise<Stored> {
     try {
-      const found = await state.get(STATE_KEYS.told, signal);
-      if (found === undefined) return { told: NOTHING_NOTIFIED };
-      const told = parseNotificationState(found.value, clock());
+      const stored = await state.get(STATE_KEYS.told, signal);
+      if (stored === undefined) return { told: NOTHING_NOTIFIED };
+      const told = parseNotificationState(stored.value, clock());
       if (told !== undefined) {
-        const dropped = droppedEvents(found.value, told);
+        const dropped = droppedEvents(stored.value, told);
         if (dropped > 0)
           logger.error('events dropped', { count: dropped, remedy: 'Find out who else writes to the bucket.' });
-        return { told, etag: found.etag };
+        return { told, etag: stored.etag };
       }
-      const etag = await state.put(STATE_KEYS.told, NOTHING_NOTIFIED, found.etag, signal);
+      const etag = await state.put(STATE_KEYS.told, NOTHING_NOTIFIED, stored.etag, signal);
       logger.warn('state rebuilt', { object: STATE_KEYS.told, remedy: 'Nothing after a deploy of another version.' });
       return { told: NOTHING_NOTIFIED, etag };
     } catch (error) {
@@ -484,10 +484,10 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     signal: AbortSignal,
   ): Promise<T> {
     const key = STATE_KEYS[object];
-    const found = await state.get(key, signal);
-    const value = found && parse(found.value);
+    const stored = await state.get(key, signal);
+    const value = stored && parse(stored.value);
     if (value !== undefined) return value;
-    const problem = found === undefined ? 'it is not there' : 'it is not what certmarshal wrote there';
+    const problem = stored === undefined ? 'it is not there' : 'it is not what certmarshal wrote there';
     const remedy = 'Nothing, if it is there within two minutes; else find out who else writes to the bucket.';
     throw new AwsError({ kind: 'invalid', object: key, problem, remedy });
   }

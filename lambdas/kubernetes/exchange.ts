@@ -126,15 +126,15 @@ export function createBodyBuffer(): BodyBuffer {
   let size = 0;
   return {
     add(piece) {
-      const wanted = size + piece.length;
-      if (wanted > room.length) {
+      const total = size + piece.length;
+      if (total > room.length) {
         // Not from Node's pool, which is shared with other buffers.
-        const larger = Buffer.allocUnsafeSlow(Math.max(SMALLEST, wanted, 2 * size));
+        const larger = Buffer.allocUnsafeSlow(Math.max(SMALLEST, total, 2 * size));
         room.copy(larger, 0, 0, size);
         room = larger;
       }
       piece.copy(room, size);
-      size = wanted;
+      size = total;
     },
     bytes: () => room.subarray(0, size),
   };

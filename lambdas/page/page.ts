@@ -172,7 +172,7 @@ const LEAST = 1;
 function provenLine(clusters: readonly ClusterHealth[]): Html {
   const present = clusters.filter(({ state }) => state !== 'gone');
   const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);
-  const others = present.filter(({ audit }) => audit?.issued === undefined);
+  const unaudited = present.filter(({ audit }) => audit?.issued === undefined);
   const counts = sumOf(known);
   const total = issuedTotal(counts);
   return html`<section class="proofs" aria-labelledby="proofs"><h2 id="proofs">Whose certificates are proven</h2>${
@@ -181,8 +181,8 @@ function provenLine(clusters: readonly ClusterHealth[]): Html {
       : html`<p><b>${number(counts.proven)}</b> of ${number(total)} kubelet certificates</p>
 <svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
 <ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
-          others.length > 0 &&
-          html`<li class="none"><i aria-hidden="true">–</i> ${counted(others.length, 'cluster')} not known: ${names(others)}</li>`
+          unaudited.length > 0 &&
+          html`<li class="none"><i aria-hidden="true">–</i> ${counted(unaudited.length, 'cluster')} not known: ${names(unaudited)}</li>`
         }</ul>`
   }</section>`;
 }
@@ -228,20 +228,20 @@ export function fit(count: number, room: number, piece: (index: number, depth: D
   const growth = shorts.map((text) => Buffer.byteLength(text) - 4);
   const all = growth.reduce((sum, bytes) => sum + bytes, 0);
   let left = all <= free ? free : free * SHORT_SHARE;
-  let told = 0;
-  while (told < count && left >= (growth[told] ?? 0)) {
-    left -= growth[told] ?? 0;
-    told += 1;
+  let inShort = 0;
+  while (inShort < count && left >= (growth[inShort] ?? 0)) {
+    left -= growth[inShort] ?? 0;
+    inShort += 1;
   }
   if (all > free) left += free * (1 - SHORT_SHARE);
-  const pieces: (string | null)[] = shorts.map((text, index) => (index < told ? text : null));
+  const pieces: (string | null)[] = shorts.map((text, index) => (index < inShort ? text : null));
   let full = 0;
   for (; full < count; full += 1) {
     const text = piece(full, 'full');
-    const grows = Buffer.byteLength(text) - 4 - (full < told ? (growth[full] ?? 0) : 0);
+    const grows = Buffer.byteLength(text) - 4 - (full < inShort ? (growth[full] ?? 0) : 0);
     if (grows > left) break;
     left -= grows;
     pieces[full] = text;
   }
-  return { pieces, full, short: Math.max(0, told - full) };
+  return { pieces, full, short: Math.max(0, inShort - full) };
 }

@@ -270,8 +270,8 @@ function foreignSince(
 ): number {
   if (rolloutAfter !== undefined && !(rolloutAfter <= now))
     return rolloutAfter <= now + DAY_MS ? now : Number.NEGATIVE_INFINITY;
-  const told = RollingOut.status === 'True' ? RollingOut.since : rolloutAfter;
-  if (told !== undefined) return told <= now ? told : Number.NEGATIVE_INFINITY;
+  const progressAt = RollingOut.status === 'True' ? RollingOut.since : rolloutAfter;
+  if (progressAt !== undefined) return progressAt <= now ? progressAt : Number.NEGATIVE_INFINITY;
   return [...machines.map(({ createdAt }) => createdAt), RollingOut.since, ScalingUp.since, ScalingDown.since].reduce(
     (newest: number, moved) => (moved !== undefined && moved <= now ? Math.max(newest, moved) : newest),
     Number.NEGATIVE_INFINITY,

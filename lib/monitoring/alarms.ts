@@ -107,12 +107,12 @@ function describeAlarm({ alarm, threshold, first, runbooks }: DescriptionProps):
     'signal' in watches
       ? ` The contributor is the id of the cluster: ID stands for it, CLUSTER for its name.${management}`
       : '';
-  const text = `${meaning} Fires when ${minutes} ${shown(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
+  const text = `${meaning} Fires when ${minutes} ${fires(entry, threshold)}.${who}\nFirst: ${first}\nRunbook: ${runbookPlace(alarm, runbooks)}`;
   if (lengthOf(text) > LONGEST) throw new Error(`the description of ${alarm} is longer than ${LONGEST} characters`);
   return text;
 }
 
-function shown(entry: AlarmEntry, threshold: number): string {
+function fires(entry: AlarmEntry, threshold: number): string {
   if ('firesAt' in entry) return entry.firesAt.replace('N', String(threshold));
   const { unit } = SIGNALS[entry.watches.signal];
   return unit === 'Seconds' ? `${threshold} seconds or more` : `${threshold} or more`;

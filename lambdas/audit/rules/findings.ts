@@ -47,8 +47,8 @@ export function* findingsOf(
   const sorted = yield* sortInSteps([...found.values()], byUrgency);
   if (sorted.length <= MAX_FINDINGS) return yield* mapInSteps(sorted, made);
   const first = yield* mostUrgentInSteps(sorted, MAX_FINDINGS - 1);
-  const shown = new Set(first);
-  const left = yield* filterInSteps(sorted, (draft) => !shown.has(draft));
+  const ofFirst = new Set(first);
+  const left = yield* filterInSteps(sorted, (draft) => !ofFirst.has(draft));
   return yield* sortInSteps([...(yield* mapInSteps(first, made)), made(tooMany(left))], byUrgency);
 }
 

@@ -102,11 +102,11 @@ function caBundleSource<K extends ListedKindId>(
     deadlineMs: 10_000,
     off: () => undefined,
     async observe({ target, now, signal }) {
-      const told = { source: id, observedAt: timestamp(now()) };
+      const origin = { source: id, observedAt: timestamp(now()) };
       const observations: Observation[] = [];
       const decoded = new Map<string, CertificateBundle>();
       const observationsAt = ({ where, caBundle, usedBy }: CaBundle): readonly Observation[] => {
-        const sighting = { ...told, what: 'ca-bundle', where, usedBy } as const;
+        const sighting = { ...origin, what: 'ca-bundle', where, usedBy } as const;
         const read = decodedText(caBundle);
         if ('problem' in read) return [malformed(sighting, `caBundle: ${read.problem}`)];
         const bundle = decoded.get(read.pem) ?? decodeBundle(read.pem);
@@ -127,7 +127,7 @@ function caBundleSource<K extends ListedKindId>(
         ),
       );
       return {
-        observations: [...observations, ...cutShort(told, ...readings)],
+        observations: [...observations, ...cutShort(origin, ...readings)],
         count: readings.reduce((sum, { count }) => sum + count, 0),
       };
     },
