@@ -144,6 +144,7 @@ export function createHome(options: HomeOptions): Home {
     },
     publish: async (health) => void (latest = health),
     pageEveryMs: MINUTE_MS,
+    record: () => {},
     clock,
     ...telemetry,
   });

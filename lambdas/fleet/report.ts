@@ -76,6 +76,8 @@ export interface ReportOptions extends Telemetry {
   readonly publish: (health: FleetHealth, signal: AbortSignal) => Promise<void>;
   /** @default one tick in five writes it */
   readonly pageEveryMs?: number;
+  /** Publishes the metrics of the fleet. */
+  readonly record?: typeof recordHealth;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
 }
@@ -108,7 +110,7 @@ export type Report = (result: TickResult, signals: ReportSignals) => Promise<voi
 
 export function createReport(options: ReportOptions): Report {
   const { fleet, targetsOf, lanes, monitoring, state, sources, clock, logger, metrics } = options;
-  const { pageEveryMs = PAGE_MS } = options;
+  const { pageEveryMs = PAGE_MS, record = recordHealth } = options;
   const byClass = signalsByClass(monitoring.alarms);
 
   return async ({ tick, shards, outcomes: results }, { discovery, all }) => {
@@ -275,7 +277,7 @@ export function createReport(options: ReportOptions): Report {
     count(metrics, { [METRIC.clustersUnreadable]: unreadable.length });
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
     const health = fleetHealth(registry, index, monitoring, now);
-    recordHealth(health, { units: SIGNALS, byClass }, { logger, metrics }, tick);
+    record(health, { units: SIGNALS, byClass }, { logger, metrics }, tick);
     logger.info('outcomes folded', {
       clusters: Object.keys(index.clusters).length,
       unreadable: unreadable.length,

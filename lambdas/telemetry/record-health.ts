@@ -70,30 +70,24 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
 }
 
+const LINE = createMetrics('report');
+
 type Value = Pick<Signal, 'id' | 'value'>;
 
 function classesOf({ id, classes = {} }: Signal): readonly (Value & { readonly what: string })[] {
   return Object.entries(classes).map(([what, value]) => ({ id, value, what }));
 }
 
-/** One line(). Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
+/** Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
 function publish(
   dimensions: Readonly<Record<string, string>>,
   values: readonly Value[],
   units: SignalUnits,
   tick: number,
 ): void {
-  for (const [name, value] of Object.entries(dimensions)) line().addDimension(name, value);
-  for (const { id, value } of values) line().addMetric(id, UNITS[units[id].unit], value);
-  line().setTimestamp(tick).publishStoredMetrics();
-}
-
-let made: Metrics | undefined;
-
-/** Not before the first use: at the keyboard they are switched off first. */
-function line(): Metrics {
-  made ??= createMetrics('report');
-  return made;
+  for (const [name, value] of Object.entries(dimensions)) LINE.addDimension(name, value);
+  for (const { id, value } of values) LINE.addMetric(id, UNITS[units[id].unit], value);
+  LINE.setTimestamp(tick).publishStoredMetrics();
 }
 
 /**
@@ -116,12 +110,11 @@ function publishRollout({ id, rollout }: ClusterHealth, now: number, tick: numbe
   if (rollout === undefined) return;
   const progress = UNDER_WAY.has(rollout.state) ? percentOf(rollout) : undefined;
   const duration = isJustDone(rollout, now) ? rollout.durationMs : undefined;
-  if (progress !== undefined) line().addMetric(METRIC.rolloutProgress, MetricUnit.Percent, progress);
-  if (duration !== undefined)
-    line().addMetric(METRIC.rolloutDuration, MetricUnit.Seconds, Math.round(duration / 1_000));
+  if (progress !== undefined) LINE.addMetric(METRIC.rolloutProgress, MetricUnit.Percent, progress);
+  if (duration !== undefined) LINE.addMetric(METRIC.rolloutDuration, MetricUnit.Seconds, Math.round(duration / 1_000));
   if (progress === undefined && duration === undefined) return;
-  line().addDimension('Cluster', dimensionValue(id));
-  line().setTimestamp(tick).publishStoredMetrics();
+  LINE.addDimension('Cluster', dimensionValue(id));
+  LINE.setTimestamp(tick).publishStoredMetrics();
 }
 
 type Rollout = NonNullable<ClusterHealth['rollout']>;
