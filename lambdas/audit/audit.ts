@@ -85,9 +85,9 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(withRemembered(later, previous)) });
   const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
   const all = [...seen, ...later, ...third.flatMap(({ observations }) => observations), ...clocks(target, clock())];
-  const { provider, name } = target.cluster;
+  const { provider } = target.cluster;
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id: target.id, provider, name }, all, known, thresholds, clock()),
+    assessInSteps({ id: target.id, provider }, all, known, thresholds, clock()),
   );
   return {
     snapshot: {

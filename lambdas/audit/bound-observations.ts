@@ -3,7 +3,7 @@ import { MAX_OBSERVATIONS } from '../contracts/snapshot.ts';
 import { eachInSteps, mapInSteps, type Steps, sortInSteps } from '../steps.ts';
 import type { SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../tables/certificate-classes.ts';
-import { compare, counted, firstOf, timeOf } from '../words.ts';
+import { compare, timeOf } from '../words.ts';
 import { classOf } from './certificates.ts';
 import type { Draft } from './rules/draft.ts';
 
@@ -49,8 +49,13 @@ export function cutFindings({ kept, left }: BoundObservations): readonly Draft[]
       code: 'SourcePartial',
       severity: 'warning',
       object: 'snapshot',
-      message: `${left.length} of ${counted(kept.length + left.length, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read: ${firstOf(bySource.map(([source, { length }]) => `${length} of ${source}`))}${own === 0 ? ', all of workloads' : `, ${own} of them of the cluster itself`}; delete unused ones, such as old TLS Secrets and Certificates`,
-      words: { source: bySource[0]?.[0] },
+      facts: {
+        of: 'snapshot',
+        count: left.length,
+        all: kept.length + left.length,
+        cluster: own,
+        sources: bySource.map(([source, { length }]) => ({ source, count: length })),
+      },
     },
   ];
 }

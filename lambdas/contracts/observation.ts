@@ -58,7 +58,7 @@ const Use = z.object({
 export type Use = Contract<typeof Use>;
 
 const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
-const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
+export const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
 export type MemberRole = z.infer<typeof Role>;
 
 /** Names kept to judge a certificate again when its request is gone; a kubelet asks for fewer than ten. */

@@ -7,6 +7,7 @@ import type { ClusterState } from '../tables/cluster-states.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
+import { messageOf as sentenceOf } from '../words/findings.ts';
 import { compare, counted, date, span, timeOf } from '../words.ts';
 import { isFresh, NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
 import { isOfHub } from './plan.ts';
@@ -242,9 +243,10 @@ function incompleteLines({ current, labelOf, now }: View): readonly string[] {
 function soonLines({ current, labelOf, now }: View): readonly string[] {
   return current
     .flatMap(({ id, audit }) =>
-      (audit?.findings ?? []).flatMap(({ due, severity, message }) => {
-        const at = timeOf(due);
-        return at === undefined || severity === 'info' || at - now > SOON_MS ? [] : [{ id, at, message }];
+      (audit?.findings ?? []).flatMap((finding) => {
+        const at = timeOf(finding.due);
+        const isSoon = at !== undefined && finding.severity !== 'info' && at - now <= SOON_MS;
+        return isSoon ? [{ id, at, message: sentenceOf(finding, now) }] : [];
       }),
     )
     .toSorted((a, b) => a.at - b.at || compare(a.id, b.id))

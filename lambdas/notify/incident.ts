@@ -1,5 +1,5 @@
-import { nameInId } from '../audit/commands.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
+import { nameInId } from '../identifiers.ts';
 import { printableName } from '../printable-name.ts';
 import { runbookPlace } from '../tables/alarms.ts';
 import { closedLine, consequenceOf, dateOf, openedLine, unnamedLabel } from './texts.ts';

@@ -1,10 +1,9 @@
-import { nameInId } from '../audit/commands.ts';
 import { type CommandCluster, word } from '../command.ts';
 import type { AlarmEvent } from '../contracts/event.ts';
 import { isEksChange } from '../health/due.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
-import type { Provider } from '../identifiers.ts';
+import { nameInId, type Provider } from '../identifiers.ts';
 import { printable, printableStory } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import {

@@ -1,5 +1,4 @@
-import { commandOf } from '../audit/commands.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import { culpritsOf, watchedSignal } from '../health/culprits.ts';
 import { type FindingGroup, findingGroups } from '../health/finding-groups.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
@@ -8,6 +7,7 @@ import { printableName } from '../printable-name.ts';
 import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../tables/alarms.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { SIGNALS, type Signal } from '../tables/signals.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
 import { compare } from '../words.ts';
 
 /** Most parts of one cluster with an incident of their own. */
@@ -28,6 +28,8 @@ export interface Trouble {
   readonly signal: Signal;
   /** A class of certificate, a node, or the object of a finding. */
   readonly part?: string;
+  /** When the fleet was looked at, milliseconds since the epoch. */
+  readonly now: number;
 }
 
 /**
@@ -42,6 +44,7 @@ export function troublesOf(
   open: readonly string[] = [],
 ): readonly Trouble[] {
   const told = Map.groupBy(open.map(readTroubleKey), ({ cluster }) => cluster);
+  const now = Date.parse(health.at);
   const watched = watchedSignal(alarm);
   const { threshold } = alarmSetting(alarm, settings);
   return culpritsOf(alarm, health, settings).flatMap((cluster) => {
@@ -53,8 +56,8 @@ export function troublesOf(
       threshold,
       told.get(cluster.id)?.flatMap(({ part }) => part ?? []),
     );
-    if (parts.length === 0) return [{ key: troubleKey(cluster.id), cluster, signal }];
-    return parts.map((part) => ({ key: troubleKey(cluster.id, part), cluster, signal, part }));
+    if (parts.length === 0) return [{ key: troubleKey(cluster.id), cluster, signal, now }];
+    return parts.map((part) => ({ key: troubleKey(cluster.id, part), cluster, signal, part, now }));
   });
 }
 
@@ -74,7 +77,7 @@ export function hasMore(keys: ReadonlySet<string>, cluster: string): boolean {
 }
 
 /** The signal of a cluster reduced to one part: its worst finding, or the newest request of the node. Pure. */
-export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
+export function signalOfPart({ cluster, signal, part, now }: Trouble): Signal {
   if (part === undefined || partsOf(cluster, signal, 1).length <= 1) return signal;
   const { id, value, command } = signal;
   const title = titleOf(part);
@@ -88,16 +91,17 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   const worst = groupOf(cluster, id)?.shown.find((finding) => partOf(finding, signal) === part);
   if (worst === undefined)
     return { id, value: count?.[1] ?? value, story: `${title}: ${count?.[1] ?? value}`, command };
+  const message = messageOf(worst, now);
   return {
     id,
     value: count?.[1] ?? value,
     story: printable(
-      classPart(worst, signal) === undefined && count === undefined ? worst.message : `${title}: ${worst.message}`,
+      classPart(worst, signal) === undefined && count === undefined ? message : `${title}: ${message}`,
       300,
     ),
     since: worst.since,
     due: worst.due,
-    command: commandOf(worst, cluster),
+    command: nextOf(worst, cluster),
   };
 }
 
@@ -131,7 +135,7 @@ function partsOf(
  * by changing names: those with open incidents first, then the oldest.
  */
 function findingParts({ tally, shown }: FindingGroup, signal: Signal, told: readonly string[]): readonly string[] {
-  const isOther = (finding: Pick<KeptFinding, 'what'>): boolean => classPart(finding, signal) === undefined;
+  const isOther = (finding: Pick<ExpiryFinding, 'what'>): boolean => classPart(finding, signal) === undefined;
   const classes = first([...tally, ...shown].flatMap((finding) => classPart(finding, signal) ?? []));
   const others = shown.filter(isOther).toSorted((a, b) => compare(a.since, b.since));
   const { parts, isMore } = fewOf(first(others.map((finding) => partOf(finding, signal))), told);
@@ -154,14 +158,14 @@ function groupOf({ audit }: ClusterHealth, id: Signal['id']): FindingGroup | und
   return findingGroups(audit).find((group) => group.id === id);
 }
 
-function partOf(finding: KeptFinding, signal: Signal): string {
+function partOf(finding: ExpiryFinding, signal: Signal): string {
   // Blanks become underscores, so an underscore must be something else.
   const object = (): string => ascii(escaped(finding.object, /_/g).replaceAll(' ', '_'));
   return classPart(finding, signal) ?? (signal.classes === undefined ? object() : 'unknown');
 }
 
 /** Undefined if each finding is reported separately. */
-function classPart({ what }: Pick<KeptFinding, 'what'>, { id }: Signal): CertificateClass | undefined {
+function classPart({ what }: Pick<ExpiryFinding, 'what'>, { id }: Signal): CertificateClass | undefined {
   return 'byObject' in SIGNALS[id] ? undefined : what;
 }
 

@@ -1,24 +1,27 @@
 import { approverName } from '../../approval/condition-reasons.ts';
+import type { Facts } from '../../contracts/facts.ts';
 import {
   type CertificateObservation,
   NOT_ISSUED,
   type Observation,
   type UnreadObservation,
 } from '../../contracts/observation.ts';
-import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
+import type { Severity } from '../../tables/finding-codes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../tables/issued-verdicts.ts';
 import { DAY_MS } from '../../time.ts';
-import { compare, counted, isoOf, span, timeOf } from '../../words.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 
 /** The finding for each verdict; the others have none. */
 const TOLD: Readonly<
-  Partial<Record<IssuedVerdict, { readonly code: FindingCode; readonly severity: Severity; readonly words: string }>>
+  Partial<
+    Record<IssuedVerdict, { readonly code: 'IssuedNamesAnother' | 'IssuedUnproven'; readonly severity: Severity }>
+  >
 > = {
-  'names-another': { code: 'IssuedNamesAnother', severity: 'critical', words: 'covers more than its node' },
-  'not-proven': { code: 'IssuedUnproven', severity: 'warning', words: 'is not proven' },
-  'no-longer-proven': { code: 'IssuedUnproven', severity: 'info', words: 'was proven, and is no longer' },
+  'names-another': { code: 'IssuedNamesAnother', severity: 'critical' },
+  'not-proven': { code: 'IssuedUnproven', severity: 'warning' },
+  'no-longer-proven': { code: 'IssuedUnproven', severity: 'info' },
 };
 
 /** A certificate with another's name is reported this long after it expires, even if it lived only minutes. */
@@ -67,45 +70,36 @@ export function issuedFindings(
   const read = certificates.flatMap(({ object, member, said }) =>
     issuedCertificates(said).flatMap((certificate) => {
       const { notBefore, notAfter, commonName, fingerprint = '' } = certificate.worst;
-      // The requester is not a node: only the certificate names one.
-      const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
-      const since = timeOf(notBefore) === undefined ? '' : `, issued ${notBefore?.slice(0, 10)}`;
-      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since: `${named}${since}` };
-      return draftOf(certificate, called, now - (timeOf(notAfter) ?? now));
+      const facts = {
+        node: member,
+        // The requester is not a node: only the certificate names one.
+        commonName: member === undefined ? commonName : undefined,
+        notBefore: timeOf(notBefore) === undefined ? undefined : notBefore,
+      };
+      const name = `${object} ${fingerprint.slice(0, 8)}`.trim();
+      return draftOf(certificate, name, facts, now - (timeOf(notAfter) ?? now));
     }),
   );
   const unread = issuedCertificates(observations.filter((one) => one.kind === 'unread')).flatMap((certificate) => {
     const { what, where, member, problem } = certificate.worst;
-    return draftOf(
-      certificate,
-      {
-        object: `${what} ${member ?? where} ${problem}`,
-        member,
-        since: problem === NOT_ISSUED ? ', not issued yet' : '',
-      },
-      0,
-    );
+    const facts = { node: member, isPending: problem === NOT_ISSUED || undefined };
+    return draftOf(certificate, `${what} ${member ?? where} ${problem}`, facts, 0);
   });
   return [...read, ...unread];
 }
 
-interface Called {
-  readonly object: string;
-  readonly member: string | undefined;
-  readonly since: string;
-}
-
 function draftOf(
   { worst, approvedBy }: IssuedCertificate,
-  { object, member, since }: Called,
+  object: string,
+  facts: Omit<Facts<'IssuedUnproven'>, 'where'>,
   endedMs: number,
 ): Draft[] {
   const { issued, what, where = '' } = worst;
   const told = issued && TOLD[issued.verdict];
   if (told === undefined) return [];
-  const { code, severity, words } = told;
+  const { code, severity } = told;
   if (endedMs > (severity === 'critical' ? FORGET_AFTER_MS : 0)) return [];
-  const by = approvedBy === undefined ? '' : `, approved by ${approverName(approvedBy)}`;
+  const approver = approvedBy === undefined ? undefined : approverName(approvedBy);
   return [
     {
       code,
@@ -113,8 +107,7 @@ function draftOf(
       what,
       object,
       places: [where],
-      message: `the certificate of ${member ?? where}${since}${by}, ${words}: ${issued?.why ?? 'no reason is known'}`,
-      words: { node: member, where },
+      facts: { ...facts, where, approvedBy: approver, why: issued?.why },
     },
   ];
 }
@@ -144,7 +137,7 @@ export function unjudgedFindings(certificates: readonly KnownCertificate[], now:
       severity: 'warning',
       object: 'evidence of kubelet-serving',
       what: 'kubelet-serving',
-      message: `${counted(lasting.length, 'kubelet certificate')} could not be judged for ${span(now - first.since)}, because evidence could not be read: ${first.where}: ${first.why}; explain --node says which, and how to make it readable`,
+      facts: { of: 'evidence', certificates: lasting.length, where: first.where, why: first.why },
       since: isoOf(first.since),
     },
   ];

@@ -1,0 +1,528 @@
+import { type CommandCluster, clusterCommand } from '../command.ts';
+import type { CertificateFacts, Facts, Statement } from '../contracts/facts.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { MemberRole } from '../contracts/observation.ts';
+import { EXPIRY_ANNOTATION } from '../resources/machine.ts';
+import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
+import type { FindingCode } from '../tables/finding-codes.ts';
+import { counted, date, firstOf, percent, span, timeOf } from '../words.ts';
+import * as next from './next.ts';
+
+/** The first says what is wrong; the others are details and advice. Empty ones are left out. */
+type Parts = readonly (string | false | undefined)[];
+
+/** A finding of a rule, or of an audit. */
+export type Sayable<C extends FindingCode = FindingCode> = {
+  readonly [K in C]: Pick<ExpiryFinding<K>, 'code' | 'severity' | 'what' | 'facts' | 'due'> & {
+    readonly since?: string | undefined;
+    readonly lastSeen?: string | undefined;
+  };
+}[C];
+type Of<C extends FindingCode> = Sayable<C>;
+type OfCertificate = Pick<Sayable, 'what' | 'lastSeen'> & { readonly facts: CertificateFacts };
+
+interface Words<C extends FindingCode> {
+  /** @param now of the reader, milliseconds since the epoch */
+  readonly parts: (finding: Sayable<C>, now: number) => Parts;
+  readonly next: next.Next<ExpiryFinding<C>>;
+}
+
+/** One sentence, without a full stop. Pure. @param now of the reader, milliseconds since the epoch */
+export function messageOf(finding: Sayable, now: number): string {
+  return partsOf(finding, now).join('; ');
+}
+
+/** The part of {@link messageOf} that says what is wrong. */
+export function headlineOf(finding: Sayable, now: number): string {
+  return partsOf(finding, now).slice(0, 1).join('');
+}
+
+function partsOf<C extends FindingCode>(finding: Sayable<C>, now: number): readonly string[] {
+  const words: Words<C> = WORDS[finding.code];
+  return words.parts(finding, now).flatMap((part) => (part ? [part] : []));
+}
+
+/**
+ * The next command about a finding, for whoever has a kubeconfig of the cluster. Pure.
+ *
+ * @param otherwise where only a new audit would say more
+ */
+export function nextOf<C extends FindingCode>(
+  finding: ExpiryFinding<C>,
+  cluster: CommandCluster,
+  otherwise = clusterCommand('audit', cluster),
+): string {
+  const words: Words<C> = WORDS[finding.code];
+  return words.next(finding, cluster) ?? otherwise;
+}
+
+/** `the kube-apiserver certificate of berlin-cp-1`, `certificate 2 of the chain at 10.0.1.31:6443`. */
+function nameOf({ what = 'endpoint', facts: { where, position = 0, member, isOfChain } }: OfCertificate): string {
+  if (isOfChain) return `certificate ${position + 1} of the chain at ${where}`;
+  const owner = member === undefined || position > 0 ? `at ${where}` : `of ${member}`;
+  return `the ${CERTIFICATE_CLASSES[what].title} certificate ${position > 0 ? `(number ${position + 1}) ` : ''}${owner}`;
+}
+
+function listed({ first, count }: Facts<'NameMismatch'>['names'], shown = 3): string {
+  return firstOf(first, shown, count);
+}
+
+const dayOf = (time: string): string => date(timeOf(time) ?? 0);
+
+function ends(due: string | undefined, now: number): string {
+  const at = timeOf(due) ?? now;
+  return `${at > now ? `expires in ${span(at - now)}` : `expired ${span(now - at)} ago`}, on ${date(at)}`;
+}
+
+/** How old it is, if it was not seen now. */
+function lastSeen({ lastSeen: at, facts }: OfCertificate, now: number): string | undefined {
+  const seen = timeOf(at);
+  if (seen === undefined) return undefined;
+  return facts.source === 'signing-requests'
+    ? `its request was last seen ${span(now - seen)} ago`
+    : `it was last seen ${span(now - seen)} ago and cannot be checked now`;
+}
+
+const effectOf = ({ effect }: { readonly effect?: string | undefined }): string =>
+  effect === undefined ? '' : `: ${effect}`;
+
+const alsoAt = (facts: { readonly alsoAt?: Facts<'NameMismatch'>['names'] | undefined }): string | undefined =>
+  facts.alsoAt && `also at ${listed(facts.alsoAt, 5)}`;
+
+const ESTIMATES = {
+  age: 'the age of its machine',
+  run: 'another certificate of its machine',
+  latest: 'the age of its Machine',
+};
+
+function basisOf({ basis, estimate = 'age' }: Facts<'CertificateExpired'>): string {
+  switch (basis) {
+    case 'certificate':
+      return '';
+    case 'status':
+      return ', according to a status';
+    case 'annotation':
+      return ', according to an annotation';
+    case 'inference':
+      return estimate === 'latest'
+        ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
+        : `, estimated from ${ESTIMATES[estimate]}: the certificate itself was not seen`;
+  }
+}
+
+const STATED = {
+  certificate: 'a certificate',
+  status: 'the status',
+  annotation: 'the annotation',
+  inference: 'the age',
+};
+
+/** `the annotation (machines, Machine eksa-system/cp-1) says 2027-09-28`. */
+function stated({ source, basis, where, notAfter }: Statement): string {
+  return `${STATED[basis]} (${source}, ${where}) says ${dayOf(notAfter)}`;
+}
+
+function expiry(finding: Of<'CertificateExpired' | 'CertificateExpiring'>, now: number): Parts {
+  const { due, facts } = finding;
+  const isOver = (timeOf(due) ?? now) <= now;
+  return [
+    `${nameOf(finding)} ${ends(due, now)}${basisOf(facts)}${isOver ? effectOf(facts) : ''}`,
+    facts.renewalDue && `it should have been renewed on ${dayOf(facts.renewalDue)}`,
+    facts.renewalFailure,
+    !isOver && facts.effect && `then ${facts.effect}`,
+    alsoAt(facts),
+    lastSeen(finding, now),
+  ];
+}
+
+function notYetValid(finding: Of<'CertificateNotYetValid'>, now: number): Parts {
+  const { notBefore, notAfter, isNever, ...facts } = finding.facts;
+  const name = nameOf(finding);
+  const starts = dayOf(notBefore);
+  const wait = (timeOf(notBefore) ?? now) - now;
+  return [
+    ...(isNever
+      ? [
+          `${name} ends on ${dayOf(notAfter)}, before it begins on ${starts}, so it is never valid: issue it again${effectOf(facts)}`,
+        ]
+      : [
+          `${name} is not valid before ${starts}${wait > 0 ? `, ${span(wait)} from now` : ''}`,
+          `clients refuse it until then${effectOf(facts)}`,
+        ]),
+    alsoAt(facts),
+    lastSeen(finding, now),
+  ];
+}
+
+function unknownExpiry(finding: Of<'ExpiryUnknown'>, now: number): Parts {
+  const { what = 'endpoint', severity, facts } = finding;
+  if (facts.of === 'members') {
+    const { members, pending } = facts;
+    const title = `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${listed(members)} expires`;
+    const has = pending === 1 ? 'has' : 'have';
+    if (pending === 0) return [title];
+    return pending < members.count
+      ? [title, `${pending} of these ${has} a pending request`]
+      : [`${counted(pending, 'node')} ${has} a pending request`, title];
+  }
+  const { estimate = 'age', notAfter, renewed, lastAnswer } = facts;
+  const at = timeOf(notAfter) ?? now;
+  const ago = at <= now ? `, ${span(now - at)} ago` : '';
+  const guess = `it is unknown when ${nameOf({ ...finding, facts })} expires: by ${ESTIMATES[estimate]} on ${date(at)}${ago}`;
+  const answer =
+    lastAnswer === undefined ? 'does not answer' : `last answered ${span(now - Date.parse(lastAnswer))} ago`;
+  const but =
+    renewed !== undefined
+      ? `but ${stated(renewed)}: its machine was renewed in place, perhaps without it`
+      : severity === 'warning'
+        ? 'but the API server has answered since'
+        : `and the API server ${answer}`;
+  return [`${guess}, ${but}`, 'look at it on its machine', lastSeen({ ...finding, facts }, now)];
+}
+
+function staleAnnotation(finding: Of<'StaleAnnotation'>): Parts {
+  const { what, facts } = finding;
+  const { best, other } = facts;
+  const isOfMachine = other.source === 'machines' && what !== 'kube-apiserver';
+  return [
+    `two sources disagree about when ${nameOf(finding)} expires: ${stated(best)}, ${stated(other)}`,
+    other.basis === 'annotation' || other.source === 'machines'
+      ? `delete the annotation ${EXPIRY_ANNOTATION} of the ${isOfMachine ? 'Machine' : 'KubeadmConfig, so that Cluster API reads the certificate again'}`
+      : 'trust the first',
+  ];
+}
+
+function authorityBounds(finding: Of<'AuthorityBoundsLeaves'>, now: number): Parts {
+  const { cutShort, lifeMs = 0 } = finding.facts;
+  const { count = 0 } = cutShort ?? {};
+  const bound =
+    cutShort === undefined
+      ? `less than the ${span(lifeMs)} for which it usually signs`
+      : `and so ${counted(count, 'certificate')} that it signed ${count === 1 ? 'is' : 'are'} cut short: ${listed(cutShort)}`;
+  return [`${nameOf(finding)} ${ends(finding.due, now)}, ${bound}`];
+}
+
+function unknownIssuer(finding: Of<'IssuerUnknown'>, now: number): Parts {
+  const { subject, isIssuedBefore, issuer = 'an unknown issuer' } = finding.facts;
+  const name = nameOf(finding);
+  return [
+    subject !== undefined
+      ? `where ${name} should be, a server presents that of ${subject}: something else answers there`
+      : isIssuedBefore
+        ? `${name} is self-signed, but the earlier one was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`
+        : `${name} is not signed by a CA of the cluster`,
+    subject === undefined && !isIssuedBefore && `its issuer is ${issuer}`,
+    lastSeen(finding, now),
+  ];
+}
+
+function successor({ due, facts }: Of<'SuccessorNotTrusted'>, now: number): Parts {
+  const { nodes, createdAt, isActivating } = facts;
+  const at = timeOf(due);
+  const activation =
+    at === undefined
+      ? 'EKS gives no date for its activation'
+      : at > now
+        ? `EKS activates it in ${span(at - now)}, on ${date(at)}`
+        : `EKS was due to activate it on ${date(at)}`;
+  return [
+    `${counted(nodes.count, 'Node')} (${listed(nodes)}) ${nodes.count === 1 ? 'was' : 'were'} made before or less than an hour after the successor of the cluster CA of ${dayOf(createdAt)}, and will lose the API server once it is active`,
+    isActivating ? 'it is being activated now' : activation,
+    'replace them, those of managed node groups with aws eks update-nodegroup-version',
+  ];
+}
+
+const kubeletOf = (what: CertificateClass | undefined): string => (what === 'kubelet-serving' ? 'serving' : 'client');
+
+function requestsOf({ requester, signer, count }: Facts<'RequestPending'>): string {
+  return `${counted(count, 'request')} of ${requesterOf(requester)} for ${signer}`;
+}
+
+/** `*` is all further requesters together. */
+function requesterOf(requester: string): string {
+  return requester === '*' ? 'further requesters' : requester;
+}
+
+const conditionOf = ({ condition }: Facts<'RequestPending'>): string =>
+  condition === undefined ? '' : `: ${condition}`;
+
+const issued =
+  (verb: (finding: Pick<Sayable, 'severity'>) => string) =>
+  (finding: Of<'IssuedNamesAnother' | 'IssuedUnproven'>): Parts => {
+    const { node, where, commonName, notBefore, isPending, approvedBy, why = 'no reason is known' } = finding.facts;
+    const details = [
+      commonName && `, for ${commonName}`,
+      isPending ? ', not issued yet' : notBefore && `, issued ${notBefore.slice(0, 10)}`,
+      approvedBy && `, approved by ${approvedBy}`,
+    ];
+    return [`the certificate of ${node ?? where}${details.filter(Boolean).join('')}, ${verb(finding)}: ${why}`];
+  };
+
+type Unread = Of<'CertificateUnreadable' | 'SourceLost' | 'SourcePartial' | 'SourceUnread' | 'Unreachable'>;
+
+function unread(finding: Unread, now: number): Parts {
+  const { code, since, what, facts } = finding;
+  const begin = timeOf(since) ?? now;
+  switch (facts.of) {
+    case 'certificate': {
+      const name = nameOf({ ...finding, facts });
+      const { refused } = facts;
+      if (refused === undefined) return [`the expiry of ${name} is not a time`];
+      const says = `Go programs, and so all of Kubernetes, refuse ${name}: ${refused}${effectOf(facts)}`;
+      return [says, alsoAt(facts), lastSeen({ ...finding, facts }, now)];
+    }
+    case 'source': {
+      const { source, problem, message, remedy, isPartial, certificates } = facts;
+      const long = code === 'SourceLost' ? ` for ${span(now - begin)}` : '';
+      const verb = isPartial ? 'could be read only in part' : 'could not be read';
+      return [
+        `the source ${source} ${problem === undefined ? `was not checked${long}` : `${verb}${long} (${problem}: ${message})`}`,
+        certificates > 0 &&
+          `${counted(certificates, 'certificate')} seen there earlier still count${certificates === 1 ? 's' : ''}`,
+        advice(remedy),
+      ];
+    }
+    case 'places': {
+      const { lost, remedy } = facts;
+      return [
+        `${unreadPlaces(code, facts, what)}${effectOf(facts)}`,
+        code === 'SourceLost' && `${lost} of them ${lost === 1 ? 'was' : 'were'} last seen over a day ago`,
+        advice(remedy),
+      ];
+    }
+    case 'evidence':
+      return [
+        `${counted(facts.certificates, 'kubelet certificate')} could not be judged for ${span(now - begin)}, because evidence could not be read: ${facts.where}: ${facts.why}`,
+        'explain --node says which, and how to make it readable',
+      ];
+    case 'findings':
+      return [
+        `${facts.count} more findings are not shown, ${facts.critical} of them critical and ${facts.workloads} about certificates of workloads`,
+        'delete unused certificates, such as old TLS Secrets',
+      ];
+    case 'snapshot': {
+      const { count, all, cluster } = facts;
+      const sources = facts.sources.map((one) => `${one.count} of ${one.source}`);
+      return [
+        `${count} of ${counted(all, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read: ${firstOf(sources)}${cluster === 0 ? ', all of workloads' : `, ${cluster} of them of the cluster itself`}`,
+        'delete unused ones, such as old TLS Secrets and Certificates',
+      ];
+    }
+  }
+}
+
+type UnreadPlaces = Extract<Facts<'Unreachable'>, { readonly of: 'places' }>;
+
+function unreadPlaces(
+  code: FindingCode,
+  { places, problems, message, source }: UnreadPlaces,
+  what: CertificateClass | undefined,
+): string {
+  const thing = what === undefined ? '' : ` (${CERTIFICATE_CLASSES[what].title})`;
+  const isOne = places.count === 1;
+  const verb =
+    code === 'CertificateUnreadable'
+      ? `${isOne ? 'shows' : 'show'} no readable certificate`
+      : code === 'SourcePartial'
+        ? `${isOne ? 'is' : 'are'} left out`
+        : source === 'tls'
+          ? `${isOne ? 'does' : 'do'} not answer`
+          : 'could not be read';
+  return isOne
+    ? `${listed(places)}${thing} ${verb} (${problems[0]?.problem}: ${message})`
+    : `${places.count} places${thing} ${verb}: ${listed(places)} (${firstOf(problems.map(({ problem, count }) => `${count} ${problem}`))})`;
+}
+
+function advice(remedy = ''): string {
+  return `${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`.replace(/\.$/, '');
+}
+
+function coverage({ facts }: Of<'CoverageShrunk'>): Parts {
+  switch (facts.of) {
+    case 'wanted': {
+      const { role, count, wanted, groups } = facts;
+      return [
+        `${count} of ${counted(wanted, `${roleOf(role)} machine`)} that ${listed(groups)} wants ${count === 1 ? 'is' : 'are'} seen`,
+      ];
+    }
+    case 'none':
+      return [
+        `there is no control plane machine among ${counted(facts.machines.count, 'Machine')} (${listed(facts.machines)})`,
+        'all machines must be in the namespace that fleet.yaml names',
+      ];
+    case 'gone': {
+      const { role, machines, left } = facts;
+      const [was, is] = machines.count === 1 ? ['was', 'is'] : ['were', 'are'];
+      return [
+        `${listed(machines)} ${was} among the ${roleOf(role)} machines and ${is} not seen any more, and there is no new one`,
+        `${counted(left, 'machine')} left`,
+      ];
+    }
+  }
+}
+
+function roleOf(role: MemberRole): string {
+  return role === 'control-plane' ? 'control plane' : role;
+}
+
+/** A summary has room for 300 characters. */
+const NAMED = 6;
+
+function notVisible({ facts: { classes, off } }: Of<'NotVisible'>): Parts {
+  const titles = classes.map((what) => CERTIFICATE_CLASSES[what].title);
+  return [
+    titles.length > 0 && `these certificates were not seen: ${firstOf(titles, NAMED)}`,
+    off.length > 0 && `these sources are off: ${firstOf(off, NAMED)}`,
+  ];
+}
+
+/** A sentence that ends with how old the certificate is, if it was not seen now. */
+const about =
+  <F extends OfCertificate>(parts: (finding: F, name: string, now: number) => Parts) =>
+  (finding: F, now: number): Parts => [...parts(finding, nameOf(finding), now), lastSeen(finding, now)];
+
+const UNREAD = { parts: unread, next: next.unread };
+
+/** What is said about a finding of each code, and what to do next. */
+const WORDS: { readonly [C in FindingCode]: Words<C> } = {
+  CertificateExpired: { parts: expiry, next: next.expired },
+  CertificateExpiring: { parts: expiry, next: next.renewal },
+  CertificateNotYetValid: { parts: notYetValid, next: next.lookAt },
+  KubeletRenewalOverdue: {
+    parts: about(({ due, facts: { lifeMs } }, name, now) => [
+      `${name} ${ends(due, now)}`,
+      'the kubelet should have renewed it before 90 % of its lifetime',
+      lifeMs !== undefined && `its issue date is not known, so a lifetime of ${span(lifeMs)} is assumed`,
+    ]),
+    next: next.kubeletRequests,
+  },
+  AuthorityBoundsLeaves: { parts: authorityBounds, next: next.lookAt },
+  OutlivesIssuer: {
+    parts: about(({ due, facts }, name, now) => [
+      `${name} expires on ${dayOf(facts.notAfter)}, but its CA, ${facts.authority}, expires earlier, on ${date(timeOf(due) ?? now)}`,
+    ]),
+    next: next.lookAt,
+  },
+  VeryLongLived: {
+    parts: about(({ facts: { lifeMs, notAfter } }, name) => [
+      `${name} is valid for ${span(lifeMs)}, until ${dayOf(notAfter)}: its renewal will be forgotten`,
+    ]),
+    next: next.lookAt,
+  },
+
+  WeakKey: { parts: about(({ facts }, name) => [`the key of ${name} is too weak: ${facts.why}`]), next: next.lookAt },
+  WeakSignature: {
+    parts: about(({ facts }, name) => [`the signature of ${name} is too weak: ${facts.why}`]),
+    next: next.lookAt,
+  },
+  IssuerUnknown: { parts: unknownIssuer, next: next.lookAt },
+  KubeletNameMismatch: {
+    parts: about(({ facts: { node, commonName = 'absent' } }, name) => [
+      `the common name of ${name} is ${commonName}, not system:node:${node}, which API servers can be told to verify (KEP-4872)`,
+    ]),
+    next: next.lookAt,
+  },
+  KubeletAddressMissing: {
+    parts: about(({ facts: { address } }, name) => [
+      `${name} is not for ${address}, the first address of its Node: clients that verify it fail there, such as metrics-server without --kubelet-insecure-tls, and kubectl logs and exec through an API server with --kubelet-certificate-authority`,
+    ]),
+    next: next.lookAt,
+  },
+  NameMismatch: {
+    parts: ({ facts: { where, name, names, isWithoutServerNames } }) => [
+      `the certificate at ${where} is not for ${name}`,
+      `it has ${names.count > 0 ? listed(names) : `no names${isWithoutServerNames ? ' of servers' : ''}`}`,
+    ],
+    next: ({ facts }) => next.look(facts.where),
+  },
+  CertificateUnreadable: UNREAD,
+
+  StaleAnnotation: { parts: staleAnnotation, next: next.annotations },
+  ExpiryUnknown: { parts: unknownExpiry, next: next.unknownExpiry },
+  ClockSkew: {
+    parts: ({ facts: { server, skewMs } }) => [
+      `the clock of ${server} is at least ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours, so every expiry time is off by that much`,
+    ],
+    next: () => 'date -u; timedatectl timesync-status',
+  },
+
+  SuccessorNotTrusted: { parts: successor, next: next.nodesOfAuthority },
+  AuthorityDistributionFailed: {
+    parts: ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
+    next: next.authority,
+  },
+
+  RenewalErrors: {
+    parts: ({ what, facts: { node, count = 0 } }) => [
+      `the kubelet of ${node} failed to renew its ${kubeletOf(what)} certificate ${counted(count, 'time')} since it started`,
+    ],
+    next: next.describeNode,
+  },
+  RotationUnusual: {
+    parts: ({ facts: { node, count = 0, share = 0 } }) => [
+      `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its lifetime`,
+      'normal is between 70 % and 90 %',
+    ],
+    next: next.describeNode,
+  },
+  NoValidCertificate: {
+    parts: ({ what, facts: { node } }) => [
+      `the kubelet of ${node} reports that it has no valid ${kubeletOf(what)} certificate`,
+    ],
+    next: next.describeNode,
+  },
+
+  RequestPending: {
+    parts: ({ facts }, now) => [
+      `${requestsOf(facts)} ${facts.count === 1 ? 'is' : 'are'} pending, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
+      'a kubelet gives up after 15 minutes',
+    ],
+    next: next.request,
+  },
+  RequestNotIssued: {
+    parts: ({ facts }, now) => [
+      `${requestsOf(facts)} ${facts.count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
+      'the signer does not run, or does not sign',
+    ],
+    next: next.request,
+  },
+  SignerDoesNotIssue: {
+    parts: ({ facts: { nodes, isEks } }) => [
+      `the signer issues nothing that certmarshal approves: ${counted(nodes, 'node')} without a certificate, and each sweep approves one request until it issues one`,
+      isEks ? 'EKS seems to issue only what it can verify itself' : 'kube-controller-manager does not sign',
+    ],
+    next: next.request,
+  },
+  RequestFailed: {
+    parts: ({ facts }) => [`the signer failed ${requestsOf(facts)}${conditionOf(facts)}`],
+    next: next.request,
+  },
+  RequestDenied: {
+    parts: ({ facts }) => [
+      `${requestsOf(facts)} were denied within an hour, and the requester asks again${conditionOf(facts)}`,
+    ],
+    next: next.request,
+  },
+  RequestStorm: {
+    parts: ({ facts: { requester, count } }) =>
+      requester === undefined
+        ? [
+            `there are ${count} requests in the cluster, which slows its API server and every controller that lists them`,
+          ]
+        : [`${requester} made ${count} requests within an hour`, 'a kubelet needs a few in months'],
+    next: next.allRequests,
+  },
+
+  IssuedNamesAnother: { parts: issued(() => 'covers more than its node'), next: next.explainNode },
+  IssuedUnproven: {
+    parts: issued(({ severity }) => (severity === 'info' ? 'was proven, and is no longer' : 'is not proven')),
+    next: next.explainNode,
+  },
+
+  Unreachable: UNREAD,
+  SourceUnread: UNREAD,
+  SourceLost: UNREAD,
+  CoverageShrunk: { parts: coverage, next: next.machines },
+  SourcePartial: UNREAD,
+  NotVisible: { parts: notVisible, next: () => undefined },
+};
