@@ -13,6 +13,7 @@ const Source = z.enum(SOURCE_IDS);
 
 /** The first names of a list, as many as a sentence may show, and how many there are. */
 const Names = z.object({ first: harmlessTexts(2 * TEXT_LIMIT, 7), count: Count });
+export type Names = Contract<typeof Names>;
 
 /** Which certificate it is. */
 const CERTIFICATE = {
@@ -156,12 +157,7 @@ export const FACTS = {
   ClockSkew: z.object({ server: Text, skewMs: z.number() }),
 
   /** `due` is its activation. */
-  SuccessorNotTrusted: z.object({
-    createdAt: AnyTime,
-    nodes: Names,
-    nodegroup: MaybeText,
-    isActivating: Flag,
-  }),
+  SuccessorNotTrusted: z.object({ createdAt: AnyTime, nodes: Names, isActivating: Flag }),
   AuthorityDistributionFailed: z.object({ id: Text }),
 
   RenewalErrors: Renewals,
@@ -193,6 +189,6 @@ export const FACTS = {
 
 export type Facts<C extends FindingCode = FindingCode> = Contract<(typeof FACTS)[C]>;
 
-export function namesOf(names: readonly string[], shown = 3): Contract<typeof Names> {
+export function namesOf(names: readonly string[], shown = 3): Names {
   return { first: names.slice(0, shown + 1), count: names.length };
 }

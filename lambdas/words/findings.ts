@@ -1,5 +1,5 @@
 import { type CommandCluster, clusterCommand } from '../command.ts';
-import type { CertificateFacts, Facts, Statement } from '../contracts/facts.ts';
+import type { CertificateFacts, Facts, Names, Statement } from '../contracts/facts.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { MemberRole } from '../contracts/observation.ts';
 import { EXPIRY_ANNOTATION } from '../resources/machine.ts';
@@ -18,14 +18,12 @@ export type Sayable<C extends FindingCode = FindingCode> = {
     readonly lastSeen?: string | undefined;
   };
 }[C];
-type Of<C extends FindingCode> = Sayable<C>;
 type OfCertificate = Pick<Sayable, 'what' | 'lastSeen'> & { readonly facts: CertificateFacts };
 
-interface Words<C extends FindingCode> {
-  /** @param now of the reader, milliseconds since the epoch */
-  readonly parts: (finding: Sayable<C>, now: number) => Parts;
-  readonly next: next.Next<ExpiryFinding<C>>;
-}
+type Words<C extends FindingCode> = readonly [
+  say: (finding: Sayable<C>, now: number) => Parts,
+  next: next.Next<ExpiryFinding<C>>,
+];
 
 /** One sentence, without a full stop. Pure. @param now of the reader, milliseconds since the epoch */
 export function messageOf(finding: Sayable, now: number): string {
@@ -38,8 +36,8 @@ export function headlineOf(finding: Sayable, now: number): string {
 }
 
 function partsOf<C extends FindingCode>(finding: Sayable<C>, now: number): readonly string[] {
-  const words: Words<C> = WORDS[finding.code];
-  return words.parts(finding, now).flatMap((part) => (part ? [part] : []));
+  const [say]: Words<C> = WORDS[finding.code];
+  return say(finding, now).flatMap((part) => (part ? [part] : []));
 }
 
 /**
@@ -52,8 +50,8 @@ export function nextOf<C extends FindingCode>(
   cluster: CommandCluster,
   otherwise = clusterCommand('audit', cluster),
 ): string {
-  const words: Words<C> = WORDS[finding.code];
-  return words.next(finding, cluster) ?? otherwise;
+  const [, make]: Words<C> = WORDS[finding.code];
+  return make(finding, cluster) ?? otherwise;
 }
 
 /** `the kube-apiserver certificate of berlin-cp-1`, `certificate 2 of the chain at 10.0.1.31:6443`. */
@@ -63,7 +61,7 @@ function nameOf({ what = 'endpoint', facts: { where, position = 0, member, isOfC
   return `the ${CERTIFICATE_CLASSES[what].title} certificate ${position > 0 ? `(number ${position + 1}) ` : ''}${owner}`;
 }
 
-function listed({ first, count }: Facts<'NameMismatch'>['names'], shown = 3): string {
+function listed({ first, count }: Names, shown = 3): string {
   return firstOf(first, shown, count);
 }
 
@@ -83,11 +81,9 @@ function lastSeen({ lastSeen: at, facts }: OfCertificate, now: number): string |
     : `it was last seen ${span(now - seen)} ago and cannot be checked now`;
 }
 
-const effectOf = ({ effect }: { readonly effect?: string | undefined }): string =>
-  effect === undefined ? '' : `: ${effect}`;
+const reason = (text: string | undefined): string => (text === undefined ? '' : `: ${text}`);
 
-const alsoAt = (facts: { readonly alsoAt?: Facts<'NameMismatch'>['names'] | undefined }): string | undefined =>
-  facts.alsoAt && `also at ${listed(facts.alsoAt, 5)}`;
+const also = (places: Names | undefined): string | undefined => places && `also at ${listed(places, 5)}`;
 
 const ESTIMATES = {
   age: 'the age of its machine',
@@ -96,18 +92,11 @@ const ESTIMATES = {
 };
 
 function basisOf({ basis, estimate = 'age' }: Facts<'CertificateExpired'>): string {
-  switch (basis) {
-    case 'certificate':
-      return '';
-    case 'status':
-      return ', according to a status';
-    case 'annotation':
-      return ', according to an annotation';
-    case 'inference':
-      return estimate === 'latest'
-        ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
-        : `, estimated from ${ESTIMATES[estimate]}: the certificate itself was not seen`;
-  }
+  if (basis === 'certificate') return '';
+  if (basis !== 'inference') return `, according to ${basis === 'status' ? 'a status' : 'an annotation'}`;
+  return estimate === 'latest'
+    ? ' at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen'
+    : `, estimated from ${ESTIMATES[estimate]}: the certificate itself was not seen`;
 }
 
 const STATED = {
@@ -122,48 +111,42 @@ function stated({ source, basis, where, notAfter }: Statement): string {
   return `${STATED[basis]} (${source}, ${where}) says ${dayOf(notAfter)}`;
 }
 
-function expiry(finding: Of<'CertificateExpired' | 'CertificateExpiring'>, now: number): Parts {
+function expiry(finding: Sayable<'CertificateExpired' | 'CertificateExpiring'>, now: number): Parts {
   const { due, facts } = finding;
   const isOver = (timeOf(due) ?? now) <= now;
   return [
-    `${nameOf(finding)} ${ends(due, now)}${basisOf(facts)}${isOver ? effectOf(facts) : ''}`,
+    `${nameOf(finding)} ${ends(due, now)}${basisOf(facts)}${isOver ? reason(facts.effect) : ''}`,
     facts.renewalDue && `it should have been renewed on ${dayOf(facts.renewalDue)}`,
     facts.renewalFailure,
     !isOver && facts.effect && `then ${facts.effect}`,
-    alsoAt(facts),
+    also(facts.alsoAt),
     lastSeen(finding, now),
   ];
 }
 
-function notYetValid(finding: Of<'CertificateNotYetValid'>, now: number): Parts {
-  const { notBefore, notAfter, isNever, ...facts } = finding.facts;
+function notYetValid(finding: Sayable<'CertificateNotYetValid'>, now: number): Parts {
+  const { notBefore, notAfter, isNever, effect, alsoAt } = finding.facts;
   const name = nameOf(finding);
   const starts = dayOf(notBefore);
-  const wait = (timeOf(notBefore) ?? now) - now;
+  const wait = Date.parse(notBefore) - now;
   return [
-    ...(isNever
-      ? [
-          `${name} ends on ${dayOf(notAfter)}, before it begins on ${starts}, so it is never valid: issue it again${effectOf(facts)}`,
-        ]
-      : [
-          `${name} is not valid before ${starts}${wait > 0 ? `, ${span(wait)} from now` : ''}`,
-          `clients refuse it until then${effectOf(facts)}`,
-        ]),
-    alsoAt(facts),
+    isNever
+      ? `${name} ends on ${dayOf(notAfter)}, before it begins on ${starts}, so it is never valid: issue it again${reason(effect)}`
+      : `${name} is not valid before ${starts}${wait > 0 ? `, ${span(wait)} from now` : ''}`,
+    !isNever && `clients refuse it until then${reason(effect)}`,
+    also(alsoAt),
     lastSeen(finding, now),
   ];
 }
 
-function unknownExpiry(finding: Of<'ExpiryUnknown'>, now: number): Parts {
+function unknownExpiry(finding: Sayable<'ExpiryUnknown'>, now: number): Parts {
   const { what = 'endpoint', severity, facts } = finding;
   if (facts.of === 'members') {
     const { members, pending } = facts;
     const title = `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${listed(members)} expires`;
-    const has = pending === 1 ? 'has' : 'have';
-    if (pending === 0) return [title];
-    return pending < members.count
-      ? [title, `${pending} of these ${has} a pending request`]
-      : [`${counted(pending, 'node')} ${has} a pending request`, title];
+    const has = `${pending === 1 ? 'has' : 'have'} a pending request`;
+    if (pending === members.count) return [`${counted(pending, 'node')} ${has}`, title];
+    return [title, pending > 0 && `${pending} of these ${has}`];
   }
   const { estimate = 'age', notAfter, renewed, lastAnswer } = facts;
   const at = timeOf(notAfter) ?? now;
@@ -180,7 +163,7 @@ function unknownExpiry(finding: Of<'ExpiryUnknown'>, now: number): Parts {
   return [`${guess}, ${but}`, 'look at it on its machine', lastSeen({ ...finding, facts }, now)];
 }
 
-function staleAnnotation(finding: Of<'StaleAnnotation'>): Parts {
+function staleAnnotation(finding: Sayable<'StaleAnnotation'>): Parts {
   const { what, facts } = finding;
   const { best, other } = facts;
   const isOfMachine = other.source === 'machines' && what !== 'kube-apiserver';
@@ -192,7 +175,7 @@ function staleAnnotation(finding: Of<'StaleAnnotation'>): Parts {
   ];
 }
 
-function authorityBounds(finding: Of<'AuthorityBoundsLeaves'>, now: number): Parts {
+function authorityBounds(finding: Sayable<'AuthorityBoundsLeaves'>, now: number): Parts {
   const { cutShort, lifeMs = 0 } = finding.facts;
   const { count = 0 } = cutShort ?? {};
   const bound =
@@ -202,21 +185,18 @@ function authorityBounds(finding: Of<'AuthorityBoundsLeaves'>, now: number): Par
   return [`${nameOf(finding)} ${ends(finding.due, now)}, ${bound}`];
 }
 
-function unknownIssuer(finding: Of<'IssuerUnknown'>, now: number): Parts {
-  const { subject, isIssuedBefore, issuer = 'an unknown issuer' } = finding.facts;
-  const name = nameOf(finding);
-  return [
-    subject !== undefined
-      ? `where ${name} should be, a server presents that of ${subject}: something else answers there`
-      : isIssuedBefore
-        ? `${name} is self-signed, but the earlier one was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`
-        : `${name} is not signed by a CA of the cluster`,
-    subject === undefined && !isIssuedBefore && `its issuer is ${issuer}`,
-    lastSeen(finding, now),
-  ];
+function unknownIssuer({ facts }: Sayable<'IssuerUnknown'>, name: string): Parts {
+  const { subject, isIssuedBefore, issuer = 'an unknown issuer' } = facts;
+  if (subject !== undefined)
+    return [`where ${name} should be, a server presents that of ${subject}: something else answers there`];
+  return isIssuedBefore
+    ? [
+        `${name} is self-signed, but the earlier one was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place`,
+      ]
+    : [`${name} is not signed by a CA of the cluster`, `its issuer is ${issuer}`];
 }
 
-function successor({ due, facts }: Of<'SuccessorNotTrusted'>, now: number): Parts {
+function successor({ due, facts }: Sayable<'SuccessorNotTrusted'>, now: number): Parts {
   const { nodes, createdAt, isActivating } = facts;
   const at = timeOf(due);
   const activation =
@@ -232,33 +212,27 @@ function successor({ due, facts }: Of<'SuccessorNotTrusted'>, now: number): Part
   ];
 }
 
-const kubeletOf = (what: CertificateClass | undefined): string => (what === 'kubelet-serving' ? 'serving' : 'client');
-
-function requestsOf({ requester, signer, count }: Facts<'RequestPending'>): string {
-  return `${counted(count, 'request')} of ${requesterOf(requester)} for ${signer}`;
-}
+const purposeOf = (what: CertificateClass | undefined): string => (what === 'kubelet-serving' ? 'serving' : 'client');
 
 /** `*` is all further requesters together. */
-function requesterOf(requester: string): string {
-  return requester === '*' ? 'further requesters' : requester;
+function requestsOf({ requester, signer, count }: Facts<'RequestPending'>): string {
+  return `${counted(count, 'request')} of ${requester === '*' ? 'further requesters' : requester} for ${signer}`;
 }
 
-const conditionOf = ({ condition }: Facts<'RequestPending'>): string =>
-  condition === undefined ? '' : `: ${condition}`;
+function issued({ code, severity, facts }: Sayable<'IssuedNamesAnother' | 'IssuedUnproven'>): Parts {
+  const { node, where, commonName, notBefore, isPending, approvedBy, why = 'no reason is known' } = facts;
+  const unproven = severity === 'info' ? 'was proven, and is no longer' : 'is not proven';
+  const details = [
+    `the certificate of ${node ?? where}`,
+    commonName && `for ${commonName}`,
+    isPending ? 'not issued yet' : notBefore && `issued ${notBefore.slice(0, 10)}`,
+    approvedBy && `approved by ${approvedBy}`,
+    code === 'IssuedNamesAnother' ? 'covers more than its node' : unproven,
+  ];
+  return [`${details.filter(Boolean).join(', ')}: ${why}`];
+}
 
-const issued =
-  (verb: (finding: Pick<Sayable, 'severity'>) => string) =>
-  (finding: Of<'IssuedNamesAnother' | 'IssuedUnproven'>): Parts => {
-    const { node, where, commonName, notBefore, isPending, approvedBy, why = 'no reason is known' } = finding.facts;
-    const details = [
-      commonName && `, for ${commonName}`,
-      isPending ? ', not issued yet' : notBefore && `, issued ${notBefore.slice(0, 10)}`,
-      approvedBy && `, approved by ${approvedBy}`,
-    ];
-    return [`the certificate of ${node ?? where}${details.filter(Boolean).join('')}, ${verb(finding)}: ${why}`];
-  };
-
-type Unread = Of<'CertificateUnreadable' | 'SourceLost' | 'SourcePartial' | 'SourceUnread' | 'Unreachable'>;
+type Unread = Sayable<'CertificateUnreadable' | 'SourceLost' | 'SourcePartial' | 'SourceUnread' | 'Unreachable'>;
 
 function unread(finding: Unread, now: number): Parts {
   const { code, since, what, facts } = finding;
@@ -268,8 +242,8 @@ function unread(finding: Unread, now: number): Parts {
       const name = nameOf({ ...finding, facts });
       const { refused } = facts;
       if (refused === undefined) return [`the expiry of ${name} is not a time`];
-      const says = `Go programs, and so all of Kubernetes, refuse ${name}: ${refused}${effectOf(facts)}`;
-      return [says, alsoAt(facts), lastSeen({ ...finding, facts }, now)];
+      const says = `Go programs, and so all of Kubernetes, refuse ${name}: ${refused}${reason(facts.effect)}`;
+      return [says, also(facts.alsoAt), lastSeen({ ...finding, facts }, now)];
     }
     case 'source': {
       const { source, problem, message, remedy, isPartial, certificates } = facts;
@@ -285,7 +259,7 @@ function unread(finding: Unread, now: number): Parts {
     case 'places': {
       const { lost, remedy } = facts;
       return [
-        `${unreadPlaces(code, facts, what)}${effectOf(facts)}`,
+        `${unreadPlaces(code, facts, what)}${reason(facts.effect)}`,
         code === 'SourceLost' && `${lost} of them ${lost === 1 ? 'was' : 'were'} last seen over a day ago`,
         advice(remedy),
       ];
@@ -337,7 +311,7 @@ function advice(remedy = ''): string {
   return `${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`.replace(/\.$/, '');
 }
 
-function coverage({ facts }: Of<'CoverageShrunk'>): Parts {
+function coverage({ facts }: Sayable<'CoverageShrunk'>): Parts {
   switch (facts.of) {
     case 'wanted': {
       const { role, count, wanted, groups } = facts;
@@ -361,168 +335,164 @@ function coverage({ facts }: Of<'CoverageShrunk'>): Parts {
   }
 }
 
-function roleOf(role: MemberRole): string {
-  return role === 'control-plane' ? 'control plane' : role;
-}
+const roleOf = (role: MemberRole): string => (role === 'control-plane' ? 'control plane' : role);
 
-/** A summary has room for 300 characters. */
-const NAMED = 6;
-
-function notVisible({ facts: { classes, off } }: Of<'NotVisible'>): Parts {
+function notVisible({ facts: { classes, off } }: Sayable<'NotVisible'>): Parts {
   const titles = classes.map((what) => CERTIFICATE_CLASSES[what].title);
   return [
-    titles.length > 0 && `these certificates were not seen: ${firstOf(titles, NAMED)}`,
-    off.length > 0 && `these sources are off: ${firstOf(off, NAMED)}`,
+    titles.length > 0 && `these certificates were not seen: ${firstOf(titles, 6)}`,
+    off.length > 0 && `these sources are off: ${firstOf(off, 6)}`,
   ];
 }
 
-/** A sentence that ends with how old the certificate is, if it was not seen now. */
+const are = (count: number): string => (count === 1 ? 'is' : 'are');
+
+/** A sentence about a certificate that ends with how old it is, if it was not seen now. */
 const about =
   <F extends OfCertificate>(parts: (finding: F, name: string, now: number) => Parts) =>
   (finding: F, now: number): Parts => [...parts(finding, nameOf(finding), now), lastSeen(finding, now)];
 
-const UNREAD = { parts: unread, next: next.unread };
-
 /** What is said about a finding of each code, and what to do next. */
 const WORDS: { readonly [C in FindingCode]: Words<C> } = {
-  CertificateExpired: { parts: expiry, next: next.expired },
-  CertificateExpiring: { parts: expiry, next: next.renewal },
-  CertificateNotYetValid: { parts: notYetValid, next: next.lookAt },
-  KubeletRenewalOverdue: {
-    parts: about(({ due, facts: { lifeMs } }, name, now) => [
+  CertificateExpired: [expiry, next.expired],
+  CertificateExpiring: [expiry, next.renewal],
+  CertificateNotYetValid: [notYetValid, next.probeIt],
+  KubeletRenewalOverdue: [
+    about(({ due, facts: { lifeMs } }, name, now) => [
       `${name} ${ends(due, now)}`,
       'the kubelet should have renewed it before 90 % of its lifetime',
       lifeMs !== undefined && `its issue date is not known, so a lifetime of ${span(lifeMs)} is assumed`,
     ]),
-    next: next.kubeletRequests,
-  },
-  AuthorityBoundsLeaves: { parts: authorityBounds, next: next.lookAt },
-  OutlivesIssuer: {
-    parts: about(({ due, facts }, name, now) => [
-      `${name} expires on ${dayOf(facts.notAfter)}, but its CA, ${facts.authority}, expires earlier, on ${date(timeOf(due) ?? now)}`,
+    next.kubeletRequests,
+  ],
+  AuthorityBoundsLeaves: [authorityBounds, next.probeIt],
+  OutlivesIssuer: [
+    about(({ due = '', facts: { notAfter, authority } }, name) => [
+      `${name} expires on ${dayOf(notAfter)}, but its CA, ${authority}, expires earlier, on ${dayOf(due)}`,
     ]),
-    next: next.lookAt,
-  },
-  VeryLongLived: {
-    parts: about(({ facts: { lifeMs, notAfter } }, name) => [
+    next.probeIt,
+  ],
+  VeryLongLived: [
+    about(({ facts: { lifeMs, notAfter } }, name) => [
       `${name} is valid for ${span(lifeMs)}, until ${dayOf(notAfter)}: its renewal will be forgotten`,
     ]),
-    next: next.lookAt,
-  },
+    next.probeIt,
+  ],
 
-  WeakKey: { parts: about(({ facts }, name) => [`the key of ${name} is too weak: ${facts.why}`]), next: next.lookAt },
-  WeakSignature: {
-    parts: about(({ facts }, name) => [`the signature of ${name} is too weak: ${facts.why}`]),
-    next: next.lookAt,
-  },
-  IssuerUnknown: { parts: unknownIssuer, next: next.lookAt },
-  KubeletNameMismatch: {
-    parts: about(({ facts: { node, commonName = 'absent' } }, name) => [
+  WeakKey: [about(({ facts }, name) => [`the key of ${name} is too weak: ${facts.why}`]), next.probeIt],
+  WeakSignature: [about(({ facts }, name) => [`the signature of ${name} is too weak: ${facts.why}`]), next.probeIt],
+  IssuerUnknown: [about(unknownIssuer), next.probeIt],
+  KubeletNameMismatch: [
+    about(({ facts: { node, commonName = 'absent' } }, name) => [
       `the common name of ${name} is ${commonName}, not system:node:${node}, which API servers can be told to verify (KEP-4872)`,
     ]),
-    next: next.lookAt,
-  },
-  KubeletAddressMissing: {
-    parts: about(({ facts: { address } }, name) => [
+    next.probeIt,
+  ],
+  KubeletAddressMissing: [
+    about(({ facts: { address } }, name) => [
       `${name} is not for ${address}, the first address of its Node: clients that verify it fail there, such as metrics-server without --kubelet-insecure-tls, and kubectl logs and exec through an API server with --kubelet-certificate-authority`,
     ]),
-    next: next.lookAt,
-  },
-  NameMismatch: {
-    parts: ({ facts: { where, name, names, isWithoutServerNames } }) => [
+    next.probeIt,
+  ],
+  NameMismatch: [
+    ({ facts: { where, name, names, isWithoutServerNames } }) => [
       `the certificate at ${where} is not for ${name}`,
       `it has ${names.count > 0 ? listed(names) : `no names${isWithoutServerNames ? ' of servers' : ''}`}`,
     ],
-    next: ({ facts }) => next.look(facts.where),
-  },
-  CertificateUnreadable: UNREAD,
+    next.probeIt,
+  ],
+  CertificateUnreadable: [unread, next.unread],
 
-  StaleAnnotation: { parts: staleAnnotation, next: next.annotations },
-  ExpiryUnknown: { parts: unknownExpiry, next: next.unknownExpiry },
-  ClockSkew: {
-    parts: ({ facts: { server, skewMs } }) => [
+  StaleAnnotation: [
+    staleAnnotation,
+    () =>
+      next.kubectl(
+        `get kubeadmconfigs.bootstrap.cluster.x-k8s.io,machines.cluster.x-k8s.io -A -o 'custom-columns=KIND:.kind,NAMESPACE:.metadata.namespace,NAME:.metadata.name,EXPIRY:.metadata.annotations.${EXPIRY_ANNOTATION.replaceAll('.', String.raw`\.`)}'`,
+        'MANAGEMENT',
+      ),
+  ],
+  ExpiryUnknown: [unknownExpiry, next.unknownExpiry],
+  ClockSkew: [
+    ({ facts: { server, skewMs } }) => [
       `the clock of ${server} is at least ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours, so every expiry time is off by that much`,
     ],
-    next: () => 'date -u; timedatectl timesync-status',
-  },
+    () => 'date -u; timedatectl timesync-status',
+  ],
 
-  SuccessorNotTrusted: { parts: successor, next: next.nodesOfAuthority },
-  AuthorityDistributionFailed: {
-    parts: ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
-    next: next.authority,
-  },
+  SuccessorNotTrusted: [successor, () => next.kubectl('get nodes --sort-by=.metadata.creationTimestamp')],
+  AuthorityDistributionFailed: [
+    ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
+    next.authority,
+  ],
 
-  RenewalErrors: {
-    parts: ({ what, facts: { node, count = 0 } }) => [
-      `the kubelet of ${node} failed to renew its ${kubeletOf(what)} certificate ${counted(count, 'time')} since it started`,
+  RenewalErrors: [
+    ({ what, facts: { node, count = 0 } }) => [
+      `the kubelet of ${node} failed to renew its ${purposeOf(what)} certificate ${counted(count, 'time')} since it started`,
     ],
-    next: next.describeNode,
-  },
-  RotationUnusual: {
-    parts: ({ facts: { node, count = 0, share = 0 } }) => [
+    next.node,
+  ],
+  RotationUnusual: [
+    ({ facts: { node, count = 0, share = 0 } }) => [
       `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its lifetime`,
       'normal is between 70 % and 90 %',
     ],
-    next: next.describeNode,
-  },
-  NoValidCertificate: {
-    parts: ({ what, facts: { node } }) => [
-      `the kubelet of ${node} reports that it has no valid ${kubeletOf(what)} certificate`,
+    next.node,
+  ],
+  NoValidCertificate: [
+    ({ what, facts: { node } }) => [
+      `the kubelet of ${node} reports that it has no valid ${purposeOf(what)} certificate`,
     ],
-    next: next.describeNode,
-  },
+    next.node,
+  ],
 
-  RequestPending: {
-    parts: ({ facts }, now) => [
-      `${requestsOf(facts)} ${facts.count === 1 ? 'is' : 'are'} pending, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
+  RequestPending: [
+    ({ facts }, now) => [
+      `${requestsOf(facts)} ${are(facts.count)} pending, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
       'a kubelet gives up after 15 minutes',
     ],
-    next: next.request,
-  },
-  RequestNotIssued: {
-    parts: ({ facts }, now) => [
-      `${requestsOf(facts)} ${facts.count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
+    next.request,
+  ],
+  RequestNotIssued: [
+    ({ facts }, now) => [
+      `${requestsOf(facts)} ${are(facts.count)} approved but not issued, the oldest for ${span(now - Date.parse(facts.oldestAt))}`,
       'the signer does not run, or does not sign',
     ],
-    next: next.request,
-  },
-  SignerDoesNotIssue: {
-    parts: ({ facts: { nodes, isEks } }) => [
+    next.request,
+  ],
+  SignerDoesNotIssue: [
+    ({ facts: { nodes, isEks } }) => [
       `the signer issues nothing that certmarshal approves: ${counted(nodes, 'node')} without a certificate, and each sweep approves one request until it issues one`,
       isEks ? 'EKS seems to issue only what it can verify itself' : 'kube-controller-manager does not sign',
     ],
-    next: next.request,
-  },
-  RequestFailed: {
-    parts: ({ facts }) => [`the signer failed ${requestsOf(facts)}${conditionOf(facts)}`],
-    next: next.request,
-  },
-  RequestDenied: {
-    parts: ({ facts }) => [
-      `${requestsOf(facts)} were denied within an hour, and the requester asks again${conditionOf(facts)}`,
+    next.request,
+  ],
+  RequestFailed: [({ facts }) => [`the signer failed ${requestsOf(facts)}${reason(facts.condition)}`], next.request],
+  RequestDenied: [
+    ({ facts }) => [
+      `${requestsOf(facts)} were denied within an hour, and the requester asks again${reason(facts.condition)}`,
     ],
-    next: next.request,
-  },
-  RequestStorm: {
-    parts: ({ facts: { requester, count } }) =>
+    next.request,
+  ],
+  RequestStorm: [
+    ({ facts: { requester, count } }) =>
       requester === undefined
         ? [
             `there are ${count} requests in the cluster, which slows its API server and every controller that lists them`,
           ]
         : [`${requester} made ${count} requests within an hour`, 'a kubelet needs a few in months'],
-    next: next.allRequests,
-  },
+    (_, cluster) => next.request({ facts: {} }, cluster),
+  ],
 
-  IssuedNamesAnother: { parts: issued(() => 'covers more than its node'), next: next.explainNode },
-  IssuedUnproven: {
-    parts: issued(({ severity }) => (severity === 'info' ? 'was proven, and is no longer' : 'is not proven')),
-    next: next.explainNode,
-  },
+  IssuedNamesAnother: [issued, next.explainNode],
+  IssuedUnproven: [issued, next.explainNode],
 
-  Unreachable: UNREAD,
-  SourceUnread: UNREAD,
-  SourceLost: UNREAD,
-  CoverageShrunk: { parts: coverage, next: next.machines },
-  SourcePartial: UNREAD,
-  NotVisible: { parts: notVisible, next: () => undefined },
+  Unreachable: [unread, next.unread],
+  SourceUnread: [unread, next.unread],
+  SourceLost: [unread, next.unread],
+  CoverageShrunk: [
+    coverage,
+    () => next.kubectl('get clusters.cluster.x-k8s.io,machines.cluster.x-k8s.io -A', 'MANAGEMENT'),
+  ],
+  SourcePartial: [unread, next.unread],
+  NotVisible: [notVisible, () => undefined],
 };

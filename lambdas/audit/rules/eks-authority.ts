@@ -54,10 +54,6 @@ function untrusted(
     .map(({ name, node = name }) => node)
     .toSorted(compare);
   if (nodes.length === 0) return [];
-  const [nodegroup] = members
-    .filter((member) => member.role === 'node-group' && older(member))
-    .map(({ name }) => name.slice(name.lastIndexOf(' ') + 1))
-    .toSorted(compare);
   const activation = timeOf(firstAutoActivation);
   const activating = signingStatus === 'ACTIVATING';
   const urgent = activating || (activation !== undefined && activation - now <= URGENT_MS);
@@ -70,7 +66,7 @@ function untrusted(
       places: nodes,
       due: activation === undefined ? undefined : isoOf(activation),
       renewedBy: 'you, by replacing the Nodes',
-      facts: { createdAt: isoOf(created), nodes: namesOf(nodes), nodegroup, isActivating: activating || undefined },
+      facts: { createdAt: isoOf(created), nodes: namesOf(nodes), isActivating: activating || undefined },
     },
   ];
 }

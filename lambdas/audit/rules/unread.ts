@@ -2,7 +2,7 @@ import { namesOf } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { isOfExpiredEndpoint } from '../../expired-endpoint.ts';
-import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
+import { CLUSTER_SOURCES, REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
 import { compare, isoOf, timeOf } from '../../words.ts';
@@ -72,7 +72,9 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
         message: failure?.message,
         remedy: failure?.remedy,
         isPartial: isPartial || undefined,
-        isServerExpired: (failure && isOfExpiredEndpoint({ ...failure, kind: failure.problem })) || undefined,
+        isServerExpired:
+          (failure && CLUSTER_SOURCES.has(source) && isOfExpiredEndpoint({ ...failure, kind: failure.problem })) ||
+          undefined,
         certificates: count,
       },
     };

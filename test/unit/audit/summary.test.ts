@@ -11,7 +11,7 @@ import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, auditedFinding, auditSummary, DAY, MINUTE } from '../fleet/values.ts';
+import { at, expiryFinding, auditSummary, DAY, MINUTE } from '../fleet/values.ts';
 import { assess } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
@@ -131,8 +131,8 @@ describe('summaryOf', () => {
       renewal('b', 'kubelet-client', 100),
       renewal('mended', 'kubelet-serving', 1_000),
     ];
-    const finding = (object: string) => ({ ...auditedFinding(), code: 'RenewalErrors' as const, object });
-    const other = auditedFinding({ object: 'kubelet-serving mended' });
+    const finding = (object: string) => ({ ...expiryFinding(), code: 'RenewalErrors' as const, object });
+    const other = expiryFinding({ object: 'kubelet-serving mended' });
     const findings = [...['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding), other];
     expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
     const endless = [...observations, renewal('a', 'kubelet-serving', Number.MAX_SAFE_INTEGER)];
@@ -172,9 +172,9 @@ describe('summaryOf', () => {
 
   it('shows the control plane however many findings workloads have', () => {
     const secrets = Array.from({ length: 30 }, (_, n) =>
-      auditedFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
+      expiryFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
     );
-    const own = auditedFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
+    const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
     const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
     expect(findings).toContainEqual(keptOf(own));
     expect(findings.length).toBeGreaterThan(5);
@@ -184,7 +184,7 @@ describe('summaryOf', () => {
     const kinds = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer'] as const;
     const forged = kinds.flatMap((what) =>
       Array.from({ length: 30 }, (_, n) =>
-        auditedFinding({
+        expiryFinding({
           code: 'CertificateExpired',
           what,
           object: `${what} aaa-${n}`,
@@ -193,7 +193,7 @@ describe('summaryOf', () => {
         }),
       ),
     );
-    const real = auditedFinding({
+    const real = expiryFinding({
       code: 'CertificateExpiring',
       what: 'kube-apiserver',
       object: 'kube-apiserver cp-1',
@@ -201,7 +201,7 @@ describe('summaryOf', () => {
       due: at(4 * DAY),
     });
     const later = { ...real, object: 'kube-apiserver cp-2', due: at(5 * DAY) };
-    const authority = auditedFinding({
+    const authority = expiryFinding({
       what: 'cluster-ca',
       object: 'cluster-ca x',
       severity: 'critical',
@@ -235,7 +235,7 @@ describe('summaryOf', () => {
   it('is small whatever the findings are, and can be read by the index', () => {
     const long = '\u202e'.repeat(5_000);
     const findings = Array.from({ length: 500 }, (_, n) =>
-      auditedFinding({
+      expiryFinding({
         object: `${n} ${long}`,
         message: long,
         command: long,
@@ -257,7 +257,7 @@ describe('summaryOf', () => {
 
   it('of a thousand clusters with many findings is under 8 MB', () => {
     const findings = Array.from({ length: 40 }, (_, n) =>
-      auditedFinding({ object: `kubelet worker-${n}.example.com` }),
+      expiryFinding({ object: `kubelet worker-${n}.example.com` }),
     );
     const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
     expect(summary.findings.length).toBeGreaterThan(10);
@@ -266,7 +266,7 @@ describe('summaryOf', () => {
 });
 
 it('a union has all of both, the most urgent first: each since it was seen first, and due when it is first', () => {
-  const one = keptOf(auditedFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) }));
+  const one = keptOf(expiryFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) }));
   const earlier = { ...one, since: at(-2 * DAY), due: at(4 * DAY) };
   const worse = { ...one, object: 'b', severity: 'critical' } as const;
   const [api, etcd] = [certificate('kube-apiserver', 'a', 4), certificate('etcd-server', 'b', 5)] as const;

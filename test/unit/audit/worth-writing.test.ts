@@ -6,7 +6,7 @@ import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, auditedFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
+import { at, expiryFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
@@ -94,7 +94,7 @@ describe('worthWriting', () => {
         },
       ]),
     ],
-    ['a finding', again(QUARTER, { findings: [auditedFinding()] })],
+    ['a finding', again(QUARTER, { findings: [expiryFinding()] })],
     ['something lost', again(QUARTER, { partial: true })],
     ['another provider', again(QUARTER, { provider: 'eks' })],
   ])('is true of %s', (_, next) => {
@@ -146,8 +146,8 @@ describe('worthWriting', () => {
     ['places', { places: ['b'] }, true],
     ['lastSeen', { lastSeen: at(-HOUR) }, true],
   ])('looks at what a finding says, not at its words: %s', (_, changed, expected) => {
-    const before = { ...BEFORE, findings: [auditedFinding()] };
-    expect(worthWriting(before, again(QUARTER, { findings: [auditedFinding(changed)] }))).toBe(expected);
+    const before = { ...BEFORE, findings: [expiryFinding()] };
+    expect(worthWriting(before, again(QUARTER, { findings: [expiryFinding(changed)] }))).toBe(expected);
   });
 
   it('does not take the noise of a clock for news, and a clock that goes wrong for none', () => {

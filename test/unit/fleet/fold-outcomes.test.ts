@@ -18,7 +18,7 @@ import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { roundTrip } from './decode-outcome.ts';
 import {
   at,
-  auditedFinding,
+  expiryFinding,
   auditSummary,
   DAY,
   expiryFinding,
@@ -409,7 +409,7 @@ function withoutRequests(cluster: IndexedCluster | undefined) {
 describe('the index of a thousand clusters', () => {
   it('has room in one object at its worst: 22 MB of 32 MiB', () => {
     const findings = Array.from({ length: 20 }, (_, n) =>
-      auditedFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
+      expiryFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
     );
     const observations = CLASSES.slice(0, 12).map(
       (what): CertificateObservation => ({

@@ -17,7 +17,7 @@ import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../unit/audit/stored-snapshot.ts';
 import {
   at,
-  auditedFinding,
+  expiryFinding,
   DAY,
   DUBLIN,
   expiryFinding,
@@ -68,11 +68,11 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       async audit(target, { previous }) {
         seen.targets.push(target);
         seen.previous.push(previous);
-        return { snapshot: snapshot({ findings: [auditedFinding()] }), durationMs: 40, requests: 1 };
+        return { snapshot: snapshot({ findings: [expiryFinding()] }), durationMs: 40, requests: 1 };
       },
       auditUnopened: async (_target, problem, { previous }) => {
         seen.previous.push(previous);
-        const finding = auditedFinding({ code: 'SourceUnread', message: problem.message });
+        const finding = expiryFinding({ code: 'SourceUnread', message: problem.message });
         return { snapshot: snapshot({ findings: [finding] }), durationMs: 0, requests: 0 };
       },
       *assessInSteps(_cluster, observations, previous) {
@@ -106,14 +106,14 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(snapshots);
     const summary = await audit(due());
     expect(seen.previous).toEqual([before]);
-    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), '"1"']]);
+    expect(state.written).toEqual([[snapshot({ findings: [expiryFinding()] }), '"1"']]);
     expect(summary).toMatchObject({ findingCount: 1, durationMs: 40 });
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
     expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
   it('only says what the last snapshot has where nothing else is ordered, and writes nothing', async () => {
-    const before = snapshot({ auditedAt: at(-DAY), findings: [auditedFinding()], partial: true });
+    const before = snapshot({ auditedAt: at(-DAY), findings: [expiryFinding()], partial: true });
     const context = due({ due: { ...ORDERED, stored: true } });
     const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
     const { seen, audit } = auditor(snapshots);
@@ -129,7 +129,7 @@ describe('createAuditStage', () => {
 
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
     const { state, snapshots } = bucket({
-      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     const summary = await auditor(snapshots).audit(due({ known: true }));
@@ -138,7 +138,7 @@ describe('createAuditStage', () => {
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
 
     const old = bucket({
-      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     await auditor(old.snapshots).audit(due({ known: true }));
@@ -321,7 +321,7 @@ describe('createAuditStage', () => {
   });
 
   it('assesses again, once, when somebody else wrote meanwhile', async () => {
-    const newer = snapshot({ findings: [auditedFinding({ object: 'theirs' })] });
+    const newer = snapshot({ findings: [expiryFinding({ object: 'theirs' })] });
     const { state, snapshots } = bucket({ snapshot: newer, etag: '"2"' }, { write: [failure('conflict')] });
     const summary = await auditor(snapshots).audit(due());
     expect(state.written).toEqual([[snapshot({ findings: newer.findings }), '"2"']]);
@@ -338,7 +338,7 @@ describe('createAuditStage', () => {
   it('writes its own when the one that somebody else wrote meanwhile is gone again', async () => {
     const { state, snapshots } = bucket(undefined, { write: [failure('conflict')] });
     const summary = await auditor(snapshots).audit(due());
-    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), undefined]]);
+    expect(state.written).toEqual([[snapshot({ findings: [expiryFinding()] }), undefined]]);
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
   });
 
