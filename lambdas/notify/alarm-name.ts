@@ -33,6 +33,11 @@ export function alarmOf(name: string): NamedAlarm | undefined {
   return undefined;
 }
 
+/** notify cannot say that it fails, nor that it is not called. People hear of these alarms from CloudWatch. */
+export function isAboutNotify(named: NamedAlarm | undefined): boolean {
+  return named?.alarm === 'AlarmUndelivered' || (named?.alarm === 'FunctionErrors' && named.part === 'notify');
+}
+
 const IDS = Object.keys(ALARMS)
   .filter((id): id is AlarmId => id in ALARMS)
   .map((alarm) => [kebab(alarm), alarm] as const)
