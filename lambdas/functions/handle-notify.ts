@@ -3,11 +3,11 @@ import type { Link } from '../aws/presigned-link.ts';
 import type { Publish } from '../aws/topics.ts';
 import { AlarmEvent } from '../contracts/alarm-event.ts';
 import { read } from '../contracts/contract.ts';
-import { type FleetIndex, parseFleetIndex } from '../contracts/fleet-index.ts';
+import { parseFleetIndex } from '../contracts/fleet-index.ts';
 import { STATE_KEYS } from '../fleet/state-keys.ts';
 import { alarmChange } from '../notify/alarm-change.ts';
 import { dailyMessage } from '../notify/daily.ts';
-import { chatForm, pagerForm, type TopicPlace, textForm } from '../notify/forms.ts';
+import { chatForm, pagerForm, textForm } from '../notify/forms.ts';
 import { incidentOf } from '../notify/incident.ts';
 import type { Message } from '../notify/message.ts';
 import { isJsonObject } from '../resources/fields.ts';
@@ -22,7 +22,8 @@ export interface NotifyOptions extends Telemetry {
   readonly state: Pick<State, 'get'>;
   readonly monitoring: { readonly alarms: AlarmSettings; readonly runbooks?: string | undefined };
   readonly publish: Publish<TopicName>;
-  readonly place: TopicPlace;
+  /** Of any of them. */
+  readonly topicArn: string;
   /** To the report page; undefined if messages have none. */
   readonly link: Link | undefined;
   /** Milliseconds since the epoch. */
@@ -41,46 +42,42 @@ export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void
 export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   const { state, monitoring, clock, logger, metrics } = options;
   const { alarms: settings, runbooks } = monitoring;
-  const pager = pagerForm(options.place);
-  const forms = { critical: textForm, warning: textForm, pager, chat: chatForm };
+  const forms = { critical: textForm, warning: textForm, pager: pagerForm(options.topicArn), chat: chatForm };
 
   return async (event, signal) => {
-    if (isJsonObject(event) && event['daily'] === true) {
-      await send(dailyMessage(await readIndex(signal), clock()), ['warning', 'chat'], signal);
-      return;
-    }
-    const change = alarmChange(readEvent(event));
-    if (change === undefined) return;
-    const message = incidentOf(change, { index: await readIndex(signal), settings, now: clock() });
-    await send(message, [message.severity, 'pager', 'chat'], signal);
+    const isDaily = isJsonObject(event) && event['daily'] === true;
+    const change = isDaily ? undefined : alarmChange(readEvent(event));
+    if (!isDaily && change === undefined) return;
+    const stored = await orNothing(STATE_KEYS.index, async () => state.get(STATE_KEYS.index, signal));
+    const [now, index] = [clock(), parseFleetIndex(stored?.value, clock())];
+    if (change === undefined) return send(dailyMessage(index, now), ['warning', 'chat'], signal);
+    const message = incidentOf(change, { index, settings, now });
+    return send(message, [message.severity, 'pager', 'chat'], signal);
   };
 
   /** A topic that refuses keeps nothing from the others. */
   async function send(message: Message, topics: readonly TopicName[], signal: AbortSignal): Promise<void> {
-    const links = { report: await reportLink(), runbooks };
+    const links = { report: await orNothing(STATE_KEYS.page, async () => options.link?.(STATE_KEYS.page)), runbooks };
     const results = await Promise.allSettled(
       topics.map(async (topic) => options.publish(topic, forms[topic](message, links), signal)),
     );
-    const refused = results.find(({ status }) => status === 'rejected');
-    logger.info('message', { key: message.key, state: message.state, at: message.at, isRefused: refused !== undefined });
-    if (refused?.status === 'rejected') throw refused.reason;
+    const refusal = results.find((result) => result.status === 'rejected');
+    logger.info('message', {
+      key: message.key,
+      state: message.state,
+      at: message.at,
+      isRefused: refusal !== undefined,
+    });
+    if (refusal !== undefined) throw refusal.reason;
     count(metrics, { [METRIC.notified]: 1 });
   }
 
-  async function readIndex(signal: AbortSignal): Promise<FleetIndex | undefined> {
+  /** A message without it is better than none. */
+  async function orNothing<T>(object: string, get: () => Promise<T>): Promise<T | undefined> {
     try {
-      return parseFleetIndex((await state.get(STATE_KEYS.index, signal))?.value, clock());
+      return await get();
     } catch (error) {
-      logger.error('index not read', { problem: awsProblem(STATE_KEYS.index, error) });
-      return undefined;
-    }
-  }
-
-  async function reportLink(): Promise<string | undefined> {
-    try {
-      return await options.link?.(STATE_KEYS.page);
-    } catch (error) {
-      logger.error('no link to the report page', { problem: awsProblem(STATE_KEYS.page, error) });
+      logger.error('message with less', { problem: awsProblem(object, error) });
       return undefined;
     }
   }

@@ -2,7 +2,6 @@ import { S3Client } from '@aws-sdk/client-s3';
 import { createLinks } from '../aws/presigned-link.ts';
 import { createS3State } from '../aws/s3-state.ts';
 import { createPublisher } from '../aws/topics.ts';
-import { topicPlace } from '../notify/forms.ts';
 import { createTelemetry } from '../telemetry/telemetry.ts';
 import { readBesideBundle, requiredVariable } from './environment.ts';
 import { createNotifyHandler, type NotifyOptions } from './handle-notify.ts';
@@ -21,7 +20,7 @@ const handleNotify = createNotifyHandler({
     pager: requiredVariable('PAGER_TOPIC_ARN'),
     chat: requiredVariable('CHAT_TOPIC_ARN'),
   }),
-  place: topicPlace(critical),
+  topicArn: critical,
   link: process.env['REPORT_LINKS'] === 'false' ? undefined : createLinks(bucket, s3),
   clock: Date.now,
   ...telemetry,

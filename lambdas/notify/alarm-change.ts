@@ -3,6 +3,7 @@ import { printable } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
 import { type AlarmId, isOnSignal } from '../tables/alarms.ts';
 import { ALARM_PREFIX, alarmOf, isAboutNotify } from './alarm-name.ts';
+import { inert } from './inert.ts';
 
 /** A state change that people get a message of. */
 export interface AlarmChange {
@@ -19,9 +20,8 @@ export interface AlarmChange {
   readonly key: string;
   /** RFC 3339. */
   readonly at: string;
-  /** CloudWatch's own. */
+  /** Of CloudWatch, as the command in the description of the alarm. */
   readonly reason: string;
-  /** The command in the description of the alarm. */
   readonly command?: string | undefined;
 }
 
@@ -43,7 +43,8 @@ export function alarmChange({ 'detail-type': type, time, detail }: AlarmEvent): 
   const isOfContributors = named !== undefined && isOnSignal(named.alarm);
   const opens = state.value === 'ALARM';
   const isNews = opens || previousState === undefined || previousState.value === 'ALARM';
-  if (LEVEL.test(alarmName) || isAboutNotify(named) || (isOfContributors && !isContributor) || !isNews) return undefined;
+  if (LEVEL.test(alarmName) || isAboutNotify(named) || (isOfContributors && !isContributor) || !isNews)
+    return undefined;
   const { Cluster: cluster, Class: ofClass } = alarmContributor?.attributes ?? {};
   const what = ofClass ?? named?.part;
   const parts = [named?.alarm ?? alarmName, cluster, what].filter((part) => part !== undefined);
@@ -53,7 +54,7 @@ export function alarmChange({ 'detail-type': type, time, detail }: AlarmEvent): 
     opens,
     cluster,
     what,
-    key: printableName(parts.join(' '), LONGEST_KEY),
+    key: printableName(inert(parts.join(' ')), LONGEST_KEY),
     at: time,
     reason: printable(state.reason ?? 'no reason', 300),
     command: FIRST.exec(configuration?.description ?? '')?.groups?.['command'],

@@ -7,7 +7,7 @@ const PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,150}$/;
 
 export interface NamedAlarm {
   readonly alarm: AlarmId;
-  /** One of several with the same id: a function, a topic. */
+  /** One of several: a function, a topic. */
   readonly part?: string;
 }
 

@@ -1,5 +1,6 @@
 import type { FleetIndex } from '../contracts/fleet-index.ts';
 import { printable } from '../printable.ts';
+import { CLUSTER_STATES } from '../tables/cluster-states.ts';
 import { MINUTE_MS } from '../time.ts';
 import { counted, date } from '../words.ts';
 import { inert } from './inert.ts';
@@ -13,7 +14,6 @@ const MAX_LINES = 30;
  * The message of a day: what needs a person, or that all is well, so that a dead way to people shows. What is not known
  * is not well. Pure.
  *
- * @param index undefined if it cannot be read
  * @param now milliseconds since the epoch
  */
 export function dailyMessage(index: FleetIndex | undefined, now: number): Message {
@@ -27,20 +27,16 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
   }
   const { counts, clusterCount, clusters } = health;
   const unhealthy = clusters.filter(({ state }) => state === 'critical' || state === 'warning');
-  const rest = (['noted', 'new', 'maintenance', 'gone'] as const).filter((state) => counts[state] > 0);
-  const states = [
-    ...(unhealthy.length === 0 ? [] : [`${counts.critical} critical`, `${counts.warning} warning`]),
-    ...rest.map((state) => `${counts[state]} ${state}`),
-  ].map((words) => `, ${words}`);
-  const verdict = unhealthy.length + problems.length === 0 ? 'All is well' : 'Needs a person';
   const lines = [
     ...problems.map(({ object, message }) => `certmarshal: ${object}: ${message}`),
     ...unhealthy.map(({ name, state, signals }) => `${state} ${name}: ${signals[0]?.story ?? ''}`),
   ];
+  const verdict = lines.length === 0 ? 'All is well' : 'Needs a person';
+  const states = CLUSTER_STATES.filter((state) => counts[state] > 0).map((state) => `, ${counts[state]} ${state}`);
   const more = lines.length - MAX_LINES;
   return {
     ...common,
-    title: `[daily] ${verdict}: ${counted(clusterCount, 'cluster')}, ${counts.well} well${states.join('')}`,
+    title: `[daily] ${verdict}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
     lines: [
       ...lines.slice(0, MAX_LINES).map((line) => inert(printable(line, 300))),
       ...(more > 0 ? [`and ${more} more, on the report page`] : []),

@@ -8,9 +8,9 @@ export interface Message {
   readonly key: string;
   /** RFC 3339. */
   readonly at: string;
-  /** Name of the alarm in CloudWatch. */
-  readonly name?: string | undefined;
-  readonly alarm?: AlarmId | undefined;
+  /** Of the alarm in CloudWatch. */
+  readonly name?: string;
+  readonly alarm?: AlarmId;
   readonly cluster?: string | undefined;
   /** Class of the certificates, or part of certmarshal. */
   readonly what?: string | undefined;
@@ -20,7 +20,6 @@ export interface Message {
   readonly command?: string | undefined;
 }
 
-/** What is not part of an incident. */
 export interface Links {
   /** To the report page. */
   readonly report: string | undefined;
