@@ -90,11 +90,12 @@ function opened(incident: Incident): Words {
   const { alarm, cluster: id, at, reason, command, culprits } = incident;
   const cluster = culprits.find((one) => one.id === id);
   if (cluster !== undefined) return openedOf(cluster, incident);
-  const names = id === undefined || id === GROUP ? culprits.map(({ name }) => name) : [];
+  const named = id === undefined || id === GROUP ? culprits : [];
+  const names = named.map(({ name }) => name);
   return {
     title: `${labelOf(incident, names.length)}, since ${dateOf(at)}: ${table.ALARMS[alarm].meaning}`,
     lines: [names.length === 0 ? `CloudWatch: ${reason}` : `Clusters: ${firstOf(names, 10)}.`],
-    command: table.isOnSignal(alarm) ? table.firstCommand(alarm, inertCluster(id)) : command,
+    command: table.isOnSignal(alarm) ? table.firstCommand(alarm, inertCluster(named[0]?.id ?? id, named[0])) : command,
   };
 }
 

@@ -7,7 +7,7 @@ const NAME = /[\p{L}\p{M}\p{N}.-]+/gu;
  * Names of EC2 instances end in these, and they cannot be registered. Source: ICANN, Board resolution of 29 July 2024
  * (internal); RFC 6762, section 3 (local).
  */
-const PRIVATE = /^(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+(?:internal|local)$/;
+const PRIVATE = /^(?:[a-z0-9]+(?:-+[a-z0-9]+)*\.)+(?:internal|local)\.?$/;
 /** Markdown drops the backslash. Source: CommonMark 0.31.2, 2.4 Backslash escapes. */
 const ESCAPES = /\\+(?=[!-/:-@[-`{-~])/g;
 /** Longest name that is searched for a dot. Characters. */
