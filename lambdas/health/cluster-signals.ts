@@ -4,12 +4,12 @@ import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import { printable } from '../printable.ts';
-import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
+import { CLASS_SIGNALS, MAX_STORY, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
-import { commandFor, doctorCommand, type KnownCluster, MAX_STORY, wordsFor } from './known-cluster.ts';
+import { commandFor, doctorCommand, type KnownCluster, wordsFor } from './known-cluster.ts';
 import { isJustRebuilt } from './rebuilt.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 

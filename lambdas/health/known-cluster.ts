@@ -3,9 +3,6 @@ import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
 import { DEFAULT_NAMESPACE, nameInId } from '../identifiers.ts';
 
-/** Most characters of a story, which must fit on a phone. */
-export const MAX_STORY = 300;
-
 /** A cluster that is in the fleet, or still swept. */
 export interface KnownCluster {
   readonly registered: RegisteredCluster;

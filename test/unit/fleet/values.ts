@@ -145,6 +145,7 @@ export function index(...clusters: readonly IndexedCluster[]): FleetIndex {
     writtenAt: at(),
     problems: [],
     apart: {},
+    series: [],
     clusters: Object.fromEntries(clusters.map((one) => [one.id, one])),
   };
 }

@@ -5,10 +5,9 @@ import type { Finding, IndexedCluster } from '../../../lambdas/contracts/fleet-i
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { culpritsOf } from '../../../lambdas/health/culprits.ts';
+import { ringsAt } from '../../../lambdas/health/culprits.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
-import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { SIGNALS, type SignalId } from '../../../lambdas/tables/signals.ts';
 import {
@@ -31,7 +30,6 @@ import {
 
 const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
-const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
 const CALM = { counts: { critical: 0, warning: 0, info: 0 }, findings: [], findingCount: 0, ends: [] };
 const WELL = { foundAt: at(-DAY), target: PARIS };
 
@@ -851,24 +849,22 @@ describe('fleetHealth', () => {
   });
 });
 
-describe('culpritsOf', () => {
-  const known = { readable: false, readableAt: at(-11 * MINUTE), triedAt: at(-6 * MINUTE) };
-  const health = healthOf({ indexed: known });
-
-  it('names the clusters that make an alarm ring', () => {
-    expect(ALARM_IDS.filter((id) => culpritsOf(id, health, {}).length > 0)).toEqual([
-      'OldestSweep',
-      'ClusterUnreadable',
-    ]);
-    expect(culpritsOf('ClusterUnreadable', health, {}).map(({ id }) => id)).toEqual(['paris']);
-  });
+describe('ringsAt', () => {
+  const ringing = { id: 'UnreadableFor', value: 660 } as const;
 
   it.each([
-    [{ threshold: 661, severity: 'critical' }, 0],
-    [{ threshold: 660, severity: 'warning' }, 1],
-    [{ threshold: 1, severity: 'off' }, 0],
-  ] as const)('judges by fleet.yaml: %j', (setting, count) => {
-    expect(culpritsOf('ClusterUnreadable', health, { ClusterUnreadable: setting })).toHaveLength(count);
+    [{ threshold: 661, severity: 'critical' }, undefined],
+    [{ threshold: 660, severity: 'warning' }, 'warning'],
+    [{ threshold: 1, severity: 'off' }, undefined],
+  ] as const)('judges by fleet.yaml: %j', (setting, severity) => {
+    expect(ringsAt(ringing, { ClusterUnreadable: setting })).toBe(severity);
+  });
+
+  it('looks at each class, as the alarm does', () => {
+    const settings = { CertificateCritical: { threshold: 3, severity: 'critical' } } as const;
+    const signal = { id: 'CertificatesCritical', value: 4 } as const;
+    expect(ringsAt({ ...signal, classes: { 'etcd-server': 2, 'etcd-ca': 2 } }, settings)).toBeUndefined();
+    expect(ringsAt({ ...signal, classes: { 'etcd-server': 3, 'etcd-ca': 1 } }, settings)).toBe('critical');
   });
 });
 
@@ -978,7 +974,7 @@ describe('laws of fleetHealth', () => {
     fc.assert(
       fc.property(anyRegistered, anyIndexed, (found, known) => {
         const health = fleetHealth(registry({ ...found, missingSince: at() }), index(known), MONITORING, NOW);
-        expect(ALARM_IDS.flatMap((id) => culpritsOf(id, health, {}))).toEqual([]);
+        expect(health.clusters.flatMap(({ signals }) => signals.flatMap((one) => ringsAt(one, {}) ?? []))).toEqual([]);
       }),
       { numRuns: 200, seed: 23 },
     );

@@ -41,6 +41,7 @@ export function healthOf(clusters: readonly Known[], rest: Partial<FleetHealth> 
     writtenAt: ago(1),
     problems: [],
     apart: {},
+    series: [],
     clusters: Object.fromEntries(
       clusters.flatMap(({ indexed }) => (indexed === undefined ? [] : [[indexed.id, indexed]])),
     ),
