@@ -52,7 +52,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   let waitedMs = 0;
   const run = async (
     stage: AuditSource['stage'],
-    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge' | 'hasSuccessor'>,
+    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge'>,
   ) => {
     const stageAt = clock();
     const results = await Promise.all(
@@ -71,7 +71,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
     return results.map(({ read }) => read);
   };
 
-  const nothing = { members: [], authorities: [], issuedJudge: neverAsked, hasSuccessor: false };
+  const nothing = { members: [], authorities: [], issuedJudge: neverAsked };
   const first = await run('first', nothing);
   const seen = first.flatMap(({ observations }) => observations);
   const members = withRemembered(seen, previous).filter(isMember);
@@ -82,9 +82,8 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   );
   const second = await run('second', { ...nothing, members, authorities, issuedJudge });
   const later = second.flatMap(({ observations }) => observations);
-  const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(withRemembered(later, previous)) });
   const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
-  const all = [...seen, ...later, ...third.flatMap(({ observations }) => observations), ...clocks(target, clock())];
+  const all = [...seen, ...later, ...clocks(target, clock())];
   const { provider } = target.cluster;
   const { observations, findings } = await stepsInTurns(
     assessInSteps({ id: target.id, provider }, all, known, thresholds, clock()),
@@ -192,11 +191,6 @@ function withRemembered(seen: readonly Observation[], previous: Snapshot | undef
   const failed = new Set(seen.flatMap((seenNow) => (seenNow.kind === 'unread' ? [seenNow.source] : [])));
   const remembered = (previous?.observations ?? []).filter(({ source }) => failed.has(source));
   return [...seen, ...remembered];
-}
-
-function hasSuccessor(observations: readonly Observation[]): boolean {
-  const authorities = observations.filter((observation) => observation.kind === 'authority');
-  return new Set(authorities.map(({ id }) => id)).size > 1;
 }
 
 function isMember(observation: Observation): observation is MemberObservation {

@@ -419,7 +419,10 @@ const WORDS: { readonly [C in FindingCode]: Words<C> } = {
     () => 'date -u; timedatectl timesync-status',
   ],
 
-  SuccessorNotTrusted: [successor, () => next.kubectl('get nodes --sort-by=.metadata.creationTimestamp')],
+  SuccessorNotTrusted: [
+    successor,
+    () => next.kubectl('get nodes -L eks.amazonaws.com/nodegroup --sort-by=.metadata.creationTimestamp'),
+  ],
   AuthorityDistributionFailed: [
     ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
     next.authority,

@@ -118,13 +118,7 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
 }
 
 /** These sources can be read although nothing else of the cluster can. */
-const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
-  'clock',
-  'tls',
-  'eks-cluster',
-  'eks-authorities',
-  'eks-nodegroups',
-]);
+const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set(['clock', 'tls', 'eks-cluster', 'eks-authorities']);
 
 function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>): boolean {
   return unread.some(isOfServer) && !read.some(isOfServer);
