@@ -355,7 +355,7 @@ async function auditAt(world: World, time: number, previous: Snapshot | undefine
 const issuedOf = ({ findings }: Snapshot): readonly ExpiryFinding[] =>
   findings.filter(({ code }) => code === 'IssuedNamesAnother' || code === 'IssuedUnproven');
 const isTold = ([first, ...more]: readonly ExpiryFinding[], { machine }: Issued) =>
-  first?.code === 'IssuedNamesAnother' && more.length === 0 && first.message.includes(machine.node);
+  first?.code === 'IssuedNamesAnother' && more.length === 0 && JSON.stringify(first.facts).includes(machine.node);
 const isOf = ({ object }: ExpiryFinding, { fingerprint }: Issued) => object.endsWith(` ${fingerprint.slice(0, 8)}`);
 
 test.each([1])(
@@ -414,7 +414,7 @@ test.each([1])(
         const findings = issuedOf(snapshot);
         const honest = findings.filter((finding) => !hostile.some(({ issued }) => isOf(finding, issued)));
         const told = (found: readonly ExpiryFinding[]) =>
-          found.map(({ object, message }) => `${iso(time)} ${object}: ${message}`);
+          found.map(({ object, facts }) => `${iso(time)} ${object}: ${JSON.stringify(facts)}`);
 
         expect(told(honest.filter(({ severity }) => severity === 'critical'))).toEqual([]);
         // Evidence really was missing: in no audit that saw the certificate did anything prove it.

@@ -11,6 +11,7 @@ import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import { type CertificateObservation, NOT_ISSUED } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
+import { messageOf } from '../../../lambdas/words/findings.ts';
 import { makeRequest } from '../x509/request-factory.ts';
 import { assess, found, member, certificate as observed, read, unread } from './fixtures.ts';
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
@@ -175,9 +176,11 @@ describe('a certificate that cannot be read', () => {
     expect(all[1]?.findings).toContainEqual(
       expect.objectContaining({
         object: 'kubelet-serving node-1 malformed',
-        message: expect.stringMatching(
-          /^the certificate of node-1, approved by AutoApproved, is not proven: it cannot be read, .*: certificate to be signed/,
-        ),
+        facts: expect.objectContaining({
+          node: 'node-1',
+          approvedBy: 'AutoApproved',
+          why: expect.stringMatching(/^it cannot be read, .*: certificate to be signed/),
+        }),
       }),
     );
     expect(all[1] === undefined || issuedSummaryOf(all[1].observations)?.counts['not-proven']).toBe(1);
@@ -259,18 +262,16 @@ it('a requester that is no node has one place, whatever subjects it asks for', a
   const told = (snapshot?.observations ?? []).filter((one) => one.kind === 'certificate' && one.issued !== undefined);
   expect(told).toHaveLength(16);
   // Only the certificate says which node it is for.
-  const messages = (snapshot?.findings ?? []).flatMap(({ code, message }) =>
-    code === 'IssuedNamesAnother' ? message : [],
-  );
-  expect(messages).toContainEqual(
-    expect.stringMatching(/^the certificate of mallory, .*, for system:node:n\d+, issued /),
+  const facts = (snapshot?.findings ?? []).flatMap((one) => (one.code === 'IssuedNamesAnother' ? one.facts : []));
+  expect(facts).toContainEqual(
+    expect.objectContaining({ where: 'mallory', commonName: expect.stringMatching(/^system:node:n\d+$/) }),
   );
 });
 
 describe('evidence that stays unread', () => {
   const lasting = (snapshot: Snapshot | undefined) =>
-    (snapshot?.findings ?? []).flatMap(({ code, object, message }) =>
-      code === 'SourceUnread' && object === 'evidence of kubelet-serving' ? [message] : [],
+    (snapshot?.findings ?? []).flatMap((one) =>
+      one.code === 'SourceUnread' && one.object === 'evidence of kubelet-serving' ? [messageOf(one, NOW)] : [],
     );
   const lost = { ...clusterAnswers(FLEET, [honest()]), [CLUSTERS]: failure('forbidden') };
   const without = { ...lost, [CSRS]: [] };
@@ -408,9 +409,8 @@ describe('bad input', () => {
     );
     const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, ofName({ at: NOW - 50 * MINUTE })])]);
     expect(issuedIn(snapshot)).toEqual([...ANOTHER, 'warning IssuedUnproven flood', 'warning IssuedUnproven flood']);
-    expect(snapshot?.findings.find(({ object }) => object.endsWith('too-large'))?.message).toMatch(
-      /[^-]\b90001 certificates issued to system:node:flood /,
-    );
+    const tooMany = snapshot?.findings.find(({ object }) => object.endsWith('too-large'));
+    expect(JSON.stringify(tooMany?.facts)).toMatch(/[^-]\b90001 certificates issued to system:node:flood /);
     expect(snapshot?.observations).toContainEqual(
       expect.objectContaining({
         kind: 'unread',

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { CertificateObservation, MemberObservation } from '../../../lambdas/contracts/observation.ts';
 import { MAX_OBSERVATIONS, readSnapshot, type Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, expiryFinding, DAY } from '../fleet/values.ts';
+import { at, DAY, expiryFinding } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 

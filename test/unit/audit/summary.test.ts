@@ -5,13 +5,12 @@ import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
 import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
-import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, expiryFinding, auditSummary, DAY, MINUTE } from '../fleet/values.ts';
+import { at, auditSummary, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
 import { assess } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
@@ -28,12 +27,6 @@ const certificate = (what: CertificateObservation['what'], where: string, days: 
   basis: 'certificate',
   notAfter: at(days * DAY),
 });
-
-/** What a person runs is made where it is shown. */
-function keptOf(finding: ExpiryFinding): KeptFinding {
-  const { command: _, ...kept } = finding;
-  return kept;
-}
 
 describe('summaryOf', () => {
   describe('counts verdicts', () => {
@@ -131,7 +124,7 @@ describe('summaryOf', () => {
       renewal('b', 'kubelet-client', 100),
       renewal('mended', 'kubelet-serving', 1_000),
     ];
-    const finding = (object: string) => ({ ...expiryFinding(), code: 'RenewalErrors' as const, object });
+    const finding = (object: string) => expiryFinding({ code: 'RenewalErrors', object });
     const other = expiryFinding({ object: 'kubelet-serving mended' });
     const findings = [...['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding), other];
     expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
@@ -176,7 +169,7 @@ describe('summaryOf', () => {
     );
     const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
     const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
-    expect(findings).toContainEqual(keptOf(own));
+    expect(findings).toContainEqual(own);
     expect(findings.length).toBeGreaterThan(5);
   });
 
@@ -209,8 +202,8 @@ describe('summaryOf', () => {
     });
     const sorted = [...forged, real, later, authority].toSorted(byUrgency);
     const { findings } = summaryOf(snapshot({ findings: sorted }), { durationMs: 1 });
-    expect(findings).toContainEqual(keptOf(real));
-    expect(findings).toContainEqual(keptOf(authority));
+    expect(findings).toContainEqual(real);
+    expect(findings).toContainEqual(authority);
     expect(findings).toEqual(findings.toSorted(byUrgency));
   });
 
@@ -237,8 +230,6 @@ describe('summaryOf', () => {
     const findings = Array.from({ length: 500 }, (_, n) =>
       expiryFinding({
         object: `${n} ${long}`,
-        message: long,
-        command: long,
         renewedBy: long,
         places: Array.from({ length: 50 }, (__, place) => `${place}${long}`),
         severity: n === 0 ? 'critical' : 'warning',
@@ -251,14 +242,11 @@ describe('summaryOf', () => {
     expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(50_000);
     expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
     expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50, places });
-    expect(JSON.stringify(summary)).not.toContain('"command"');
     expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
   });
 
   it('of a thousand clusters with many findings is under 8 MB', () => {
-    const findings = Array.from({ length: 40 }, (_, n) =>
-      expiryFinding({ object: `kubelet worker-${n}.example.com` }),
-    );
+    const findings = Array.from({ length: 40 }, (_, n) => expiryFinding({ object: `kubelet worker-${n}.example.com` }));
     const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
@@ -266,7 +254,7 @@ describe('summaryOf', () => {
 });
 
 it('a union has all of both, the most urgent first: each since it was seen first, and due when it is first', () => {
-  const one = keptOf(expiryFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) }));
+  const one = expiryFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) });
   const earlier = { ...one, since: at(-2 * DAY), due: at(4 * DAY) };
   const worse = { ...one, object: 'b', severity: 'critical' } as const;
   const [api, etcd] = [certificate('kube-apiserver', 'a', 4), certificate('etcd-server', 'b', 5)] as const;

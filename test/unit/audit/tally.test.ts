@@ -7,7 +7,7 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, expiryFinding, auditSummary } from '../fleet/values.ts';
+import { at, auditSummary, expiryFinding } from '../fleet/values.ts';
 
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
@@ -30,7 +30,7 @@ function findingsFrom(codes: readonly FindingCode[], classes: readonly (Certific
       })
       .map(({ what, kind, object }): ExpiryFinding => {
         const { what: _, ...finding } = expiryFinding({ ...kind, object });
-        return what === undefined ? finding : { ...finding, what };
+        return what === undefined ? (finding as ExpiryFinding) : expiryFinding({ ...kind, object, what });
       }),
     { maxLength: most, size: 'max' },
   );

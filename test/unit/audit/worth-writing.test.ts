@@ -6,7 +6,7 @@ import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, expiryFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
+import { at, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
@@ -137,7 +137,7 @@ describe('worthWriting', () => {
   });
 
   it.each<[keyof ExpiryFinding, Partial<ExpiryFinding>, boolean]>([
-    ['message', { message: 'it ends in 29 days' }, false],
+    ['facts', { facts: { where: 'x', source: 'tls', basis: 'status' } }, false],
     ['severity', { severity: 'info' }, true],
     ['object', { object: 'another' }, true],
     ['code', { code: 'Unreachable' }, true],

@@ -29,11 +29,6 @@ describe('an outcome', () => {
     expect(roundTrip(outcome)).toEqual({ ok: true, value: outcome });
   });
 
-  it('takes no path of a runbook from a message', () => {
-    const audit = auditSummary({ findings: [expiryFinding({ runbook: 'https://elsewhere.example.com' })] });
-    expect(sent(swept({ audit })).audit?.findings[0]?.runbook).toBe('docs/runbooks/certificate-expiring.md');
-  });
-
   it('loses no sweep to an audit of another version', () => {
     const finding = { ...expiryFinding(), code: 'SomethingNew' };
     const body = { ...swept(), audit: { ...auditSummary(), findings: [finding] } };

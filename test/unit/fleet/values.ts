@@ -13,6 +13,7 @@ import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { fleetProblems, planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
+import { type FindingChanges, findingOf } from '../words/samples.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 10, 0);
 export const MINUTE = 60_000;
@@ -181,7 +182,7 @@ export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
   };
 }
 
-export function expiryFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
+export function expiryFinding(changed: FindingChanges = {}): ExpiryFinding {
   return findingOf({ severity: 'warning', cluster: 'paris', since: at(-DAY), due: at(9 * DAY), ...changed });
 }
 

@@ -76,8 +76,11 @@ export const SAMPLES: { readonly [C in FindingCode]: Facts<C> } = {
   NotVisible: { classes: ['etcd-server'], off: ['tls-secrets'] },
 };
 
+/** Of any code, with any facts. */
+export type FindingChanges = Partial<Omit<ExpiryFinding, 'facts'>> & { readonly facts?: Facts };
+
 /** A finding of a code, with its sample facts unless others are given. */
-export function findingOf(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
+export function findingOf(changed: FindingChanges = {}): ExpiryFinding {
   const { code = 'CertificateExpiring' } = changed;
   const finding = {
     code,

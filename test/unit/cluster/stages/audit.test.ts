@@ -15,18 +15,7 @@ import type { Snapshot } from '../../../../lambdas/contracts/snapshot.ts';
 import type { Target } from '../../../../lambdas/contracts/target.ts';
 import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../unit/audit/stored-snapshot.ts';
-import {
-  at,
-  expiryFinding,
-  DAY,
-  DUBLIN,
-  expiryFinding,
-  MINUTE,
-  NOW,
-  PARIS,
-  swept,
-  TROUBLE,
-} from '../../fleet/values.ts';
+import { at, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from '../../fleet/values.ts';
 import { contextOf } from '../stage-context.ts';
 
 const ORDERED: OrderedAudit = { secrets: false, kubeletMetrics: false };
@@ -72,7 +61,7 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       },
       auditUnopened: async (_target, problem, { previous }) => {
         seen.previous.push(previous);
-        const finding = expiryFinding({ code: 'SourceUnread', message: problem.message });
+        const finding = expiryFinding({ code: 'SourceUnread', object: problem.message });
         return { snapshot: snapshot({ findings: [finding] }), durationMs: 0, requests: 0 };
       },
       *assessInSteps(_cluster, observations, previous) {
