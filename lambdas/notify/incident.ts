@@ -162,11 +162,11 @@ function closed(incident: Incident): Words {
 
 /** Cluster and class, or part of certmarshal. */
 function labelOf({ alarm, cluster = '', what, index }: Incident, count = 0): string {
-  if (!table.isOnSignal(alarm)) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
+  if (!table.isOnSignal(alarm) && count === 0) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
   const name = index?.health?.clusters.find(({ id }) => id === cluster)?.name ?? nameInId(cluster);
   const many = count === 0 ? 'many clusters' : counted(count, 'cluster');
   const title = what === undefined ? [] : [entryOf(CERTIFICATE_CLASSES, what)?.title ?? what];
-  return printable([cluster === GROUP ? many : name, ...title].join(', '), 120);
+  return printable([cluster === GROUP || count > 0 ? many : name, ...title].join(', '), 120);
 }
 
 function dateOf(at: string | undefined): string {
