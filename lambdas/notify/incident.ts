@@ -2,6 +2,7 @@ import { commandOf, nameInId } from '../audit/commands.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
+import { isJustRebuilt } from '../health/rebuilt.ts';
 import { GROUP, MAX_CONTRIBUTORS, rowsOf } from '../health/series.ts';
 import { printable } from '../printable.ts';
 import * as table from '../tables/alarms.ts';
@@ -75,15 +76,15 @@ function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, set
 }
 
 /**
- * Whether it is open now. An end of which the index knows nothing is missing data, not health; a beginning that comes
- * late may be over.
+ * Whether it is open now. An end of which the index knows nothing, or that comes while it is made anew, is missing data,
+ * not health; a beginning that comes late may be over.
  */
 function isOpen({ opens, at, alarm, cluster, culprits, index, now }: Incident): boolean {
   if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
   const isGrouped = culprits.length > MAX_CONTRIBUTORS;
   const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  return isFiring || (opens && !isLate);
+  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now));
 }
 
 function opened(incident: Incident): Words {

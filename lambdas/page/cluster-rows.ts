@@ -27,7 +27,7 @@ export function clusterRow(cluster: ClusterHealth): Html {
 
 function about(cluster: ClusterHealth): Html | string {
   const { state, audit, maintenance, goneSince } = cluster;
-  const [worst, ...others] = troublesOf(cluster);
+  const [worst, ...others] = problemsOf(cluster);
   const more = Math.max(others.length, state === 'noted' && audit !== undefined ? warningsOf(audit) - 1 : 0);
   if (worst !== undefined) return html`${cut(worst, 240)}${more > 0 && html` <small>+${number(more)} more</small>`}`;
   if (maintenance !== undefined) return html`planned, ends ${timeTag(maintenance.until)}`;
@@ -38,7 +38,7 @@ function about(cluster: ClusterHealth): Html | string {
 }
 
 /** Problems of a cluster, the worst first: signals of alarms, else why it is unreadable, else warnings of its audit. */
-export function troublesOf({ id, signals, findings, audit, state }: ClusterHealth): readonly string[] {
+export function problemsOf({ id, signals, findings, audit, state }: ClusterHealth): readonly string[] {
   if (signals.length > 0) return signals.map(({ story }) => story);
   if (state !== 'noted' && state !== 'new') return [];
   const problems = findings.map(({ object, message }) =>

@@ -36,7 +36,7 @@ export interface People {
   unheard(simulator: AlarmSimulator): readonly string[];
   /** Whether Lambda will try something again. */
   isBusy(): boolean;
-  /** Everything before is forgotten. */
+  /** The messages so far are forgotten; what is open stays open. */
   forget(): void;
 }
 
@@ -53,6 +53,8 @@ export interface Sent {
 export function startPeople(options: PeopleOptions): People {
   const { now, state, monitoring, logger, metrics, aroundCall = async (call) => call() } = options;
   const messages: Sent[] = [];
+  /** By topic and key. */
+  const states = new Map<string, Map<string, string>>();
   const [refusing, deadly] = [new Set<TopicName>(), new Set<TopicName>()];
   let death = Promise.withResolvers<never>();
   let again: { readonly event: object; readonly tries: number; readonly at: number }[] = [];
@@ -66,13 +68,9 @@ export function startPeople(options: PeopleOptions): People {
     const { default: text, https } = JSON.parse(message.message);
     const { key = '', AlarmName = key, metadata } = JSON.parse(https);
     const [line = ''] = text.split('\n', 1);
-    messages.push({
-      at: now(),
-      topic,
-      state: message.attributes['state'] ?? '',
-      key: metadata?.threadId ?? AlarmName,
-      line,
-    });
+    const sent = { state: message.attributes['state'] ?? '', key: metadata?.threadId ?? AlarmName };
+    messages.push({ at: now(), topic, ...sent, line });
+    states.set(topic, new Map([...(states.get(topic) ?? []), [sent.key, sent.state]]));
   };
   const handle = createNotifyHandler({
     ...{ state, monitoring, publish, logger, metrics, clock: now },
@@ -93,10 +91,8 @@ export function startPeople(options: PeopleOptions): People {
     }
   }
 
-  function openOn(topic: string): ReadonlySet<string> {
-    const sent = messages.filter((one) => one.topic === topic);
-    const last = new Map(sent.map(({ key, state: to }) => [key, to]));
-    return new Set([...last].flatMap(([key, to]) => (to === 'opened' ? [key] : [])));
+  function openOn(topic: string): readonly string[] {
+    return [...(states.get(topic) ?? [])].flatMap(([key, to]) => (to === 'opened' ? [key] : []));
   }
 
   const people: People = {
@@ -117,9 +113,9 @@ export function startPeople(options: PeopleOptions): People {
       for (const { event, tries } of due) await call(event, tries);
     },
     daily: async () => call({ daily: true }),
-    open: () => openOn('pager'),
+    open: () => new Set(openOn('pager')),
     unheard(simulator) {
-      const open = new Set(['pager', 'critical', 'warning'].flatMap((topic) => [...openOn(topic)]));
+      const open = new Set(['pager', 'critical', 'warning'].flatMap(openOn));
       const keys = simulator.inAlarm().map((row) => keyOf({ ...row, at: now(), from: 'OK', to: 'ALARM', actions: [] }));
       return keys.filter((key) => key !== undefined && !open.has(key)).map(String);
     },
