@@ -2,7 +2,7 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { isFor } from '../../lambdas/approval/selection.ts';
 import { pasteable } from '../../lambdas/command.ts';
 import type { ClusterHealth, FleetHealth } from '../../lambdas/health/fleet-health.ts';
-import { troublesOf } from '../../lambdas/page/cluster-rows.ts';
+import { problemsOf } from '../../lambdas/page/cluster-rows.ts';
 import { stateWords } from '../../lambdas/page/words.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { NOT_READ, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
@@ -92,7 +92,7 @@ function clusterLines(
   const { id, requests, audit, readable, state } = cluster;
   const first = audit?.ends.map(({ notAfter }) => notAfter).toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
   const { approved = 0, wouldWrite = 0, left = 0 } = requests ?? {};
-  const [worst] = troublesOf(cluster, now);
+  const [worst] = problemsOf(cluster, now);
   const aliases = also.get(id) ?? [];
   const [problem] = readable ? [] : cluster.findings;
   const [signal] = cluster.signals;

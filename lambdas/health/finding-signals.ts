@@ -6,7 +6,7 @@ import type { SignalId } from '../tables/signals.ts';
 /**
  * Which signal a finding of an audit counts for, by severity; `info` never does.
  *
- * Findings without a signal are for the report page and the digest: no action resolves them now (a weak key lives until
+ * Findings without a signal are for the report page: no action resolves them now (a weak key lives until
  * its next renewal), and engineers stop reading alarms that they cannot resolve. A gap in what is read counts from its
  * 24th hour on ({@link findingGroups}).
  */

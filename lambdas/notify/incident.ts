@@ -1,6 +1,7 @@
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
+import { isJustRebuilt } from '../health/rebuilt.ts';
 import { GROUP, MAX_CONTRIBUTORS, rowsOf } from '../health/series.ts';
 import { nameInId } from '../identifiers.ts';
 import { printable } from '../printable.ts';
@@ -76,15 +77,15 @@ function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, set
 }
 
 /**
- * Whether it is open now. An end of which the index knows nothing is missing data, not health; a beginning that comes
- * late may be over.
+ * Whether it is open now. An end of which the index knows nothing, or that comes while it is made anew, is missing data,
+ * not health; a beginning that comes late may be over.
  */
 function isOpen({ opens, at, alarm, cluster, culprits, index, now }: Incident): boolean {
   if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
   const isGrouped = culprits.length > MAX_CONTRIBUTORS;
   const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  return isFiring || (opens && !isLate);
+  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now));
 }
 
 function opened(incident: Incident): Words {
@@ -166,11 +167,11 @@ function closed(incident: Incident): Words {
 
 /** Cluster and class, or part of certmarshal. */
 function labelOf({ alarm, cluster = '', what, index }: Incident, count = 0): string {
-  if (!table.isOnSignal(alarm)) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
+  if (!table.isOnSignal(alarm) && count === 0) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
   const name = index?.health?.clusters.find(({ id }) => id === cluster)?.name ?? nameInId(cluster);
   const many = count === 0 ? 'many clusters' : counted(count, 'cluster');
   const title = what === undefined ? [] : [entryOf(CERTIFICATE_CLASSES, what)?.title ?? what];
-  return printable([cluster === GROUP ? many : name, ...title].join(', '), 120);
+  return printable([cluster === GROUP || count > 0 ? many : name, ...title].join(', '), 120);
 }
 
 function dateOf(at: string | undefined): string {

@@ -28,7 +28,7 @@ export function clusterRow(cluster: ClusterHealth, now: number): Html {
 
 function about(cluster: ClusterHealth, now: number): Html | string {
   const { state, audit, maintenance, goneSince } = cluster;
-  const [worst, ...others] = troublesOf(cluster, now);
+  const [worst, ...others] = problemsOf(cluster, now);
   const more = Math.max(others.length, state === 'noted' && audit !== undefined ? warningsOf(audit) - 1 : 0);
   if (worst !== undefined) return html`${cut(worst, 240)}${more > 0 && html` <small>+${number(more)} more</small>`}`;
   if (maintenance !== undefined) return html`planned, ends ${timeTag(maintenance.until)}`;
@@ -39,7 +39,7 @@ function about(cluster: ClusterHealth, now: number): Html | string {
 }
 
 /** Problems of a cluster, the worst first: signals of alarms, else why it is unreadable, else warnings of its audit. */
-export function troublesOf({ id, signals, findings, audit, state }: ClusterHealth, now: number): readonly string[] {
+export function problemsOf({ id, signals, findings, audit, state }: ClusterHealth, now: number): readonly string[] {
   if (signals.length > 0) return signals.map(({ story }) => story);
   if (state !== 'noted' && state !== 'new') return [];
   const problems = findings.map(({ object, message }) => (object === id ? message : `${object}: ${message}`));
