@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { Contract } from './contract.ts';
-import { FACTS, type Facts } from './facts.ts';
+import { FACTS, type Facts, TEXT_LIMIT } from './facts.ts';
 import { AnyTime, CertificateClassName, harmlessTexts, Name, Place } from './observation.ts';
 import { Count } from './values.ts';
 
@@ -13,7 +13,7 @@ const COMMON = {
   object: Place,
   what: z.optional(CertificateClassName),
   /** Where it was seen, if at more places than `object`: the first of `placeCount`. */
-  places: z.optional(harmlessTexts(400, 20)),
+  places: z.optional(harmlessTexts(2 * TEXT_LIMIT, 20)),
   placeCount: z.optional(Count),
   /** The first audit of the current, unbroken series that found it. RFC 3339. */
   since: AnyTime,

@@ -41,7 +41,7 @@ function partsOf<C extends FindingCode>(finding: Sayable<C>, now: number): reado
 }
 
 /**
- * The next command about a finding, for whoever has a kubeconfig of the cluster. Pure.
+ * The next command about a finding, for a user who has a kubeconfig of the cluster. Pure.
  *
  * @param otherwise where only a new audit would say more
  */

@@ -246,7 +246,6 @@ describe('a guess that has passed', () => {
       code: 'ExpiryUnknown',
       severity: 'warning',
       object,
-      due: undefined,
       facts: { estimate: 'latest', renewed: undefined, lastAnswer: undefined },
     });
   });

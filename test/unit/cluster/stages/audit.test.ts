@@ -343,7 +343,7 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(bucket({ snapshot: before, etag: '"1"' }).snapshots);
     const summary = await audit(due({ open: undefined }));
     expect(seen).toEqual({ targets: [], previous: [before] });
-    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', message: TROUBLE.message }]);
+    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', object: TROUBLE.message }]);
   });
 
   it('hides no bug', async () => {
