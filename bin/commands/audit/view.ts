@@ -147,7 +147,7 @@ function unreadableLine(view: AuditView, sources: AuditedSources, now: number): 
   const server = expiredServer(view);
   const expired = server && messageOf(server, now);
   // The finding says it with a date.
-  const why = joined([(expired === undefined || !isOfExpiry(unread)) && answerOf(unread), expired], '; ');
+  const why = joined([(expired === undefined || !isOfExpiry(unread)) && unread?.message, expired], '; ');
   return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}`));
 }
 
@@ -187,10 +187,6 @@ function readLine(
   const { cluster, provider } = report.snapshot;
   const name = isTakenFor(sources) ? `${cluster} · taken for ${PROVIDER_NAMES[provider]}` : nameOf(report);
   return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, healthy, now))}`;
-}
-
-function answerOf(unread: UnreadObservation | undefined): string | undefined {
-  return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
 }
 
 // oxlint-disable-next-line max-params -- internal

@@ -122,7 +122,7 @@ describe('the table of an audit', () => {
     const groups = [groupOf()];
     const view = { report: { ...report, snapshot: { ...report.snapshot, observations } }, groups };
     expect(render(view).split('\n')[0]).toBe(
-      '✖ berlin · EKS Anywhere · not readable: https://10.0.1.1:6443: the token is refused',
+      '✖ berlin · EKS Anywhere · not readable: list nodes on https://10.0.1.1:6443: the token is refused',
     );
     expect(render(view)).toContain('\n  Next  kubectl certmarshal doctor --kubeconfig k\n');
     expect(render(view)).toContain('✖ critical  etcd server');
