@@ -43,7 +43,7 @@ interface SignalAlarm extends Entry {
 interface HubAlarm extends Entry {
   /** `largest`: the largest value of all clusters, which report publishes. */
   readonly watches: {
-    readonly hub: 'heartbeat' | 'tick' | 'function' | 'topic' | 'metric';
+    readonly hub: 'heartbeat' | 'tick' | 'function' | 'topic' | 'rule' | 'metric';
     readonly largest?: SignalId;
   };
   /** For people: when it fires, N being the threshold. */
@@ -123,6 +123,13 @@ export const ALARMS = {
     // There may be no second message.
     datapoints: { atLeast: 1, of: 60 },
     meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic was not notified.',
+  },
+  AlarmUndelivered: {
+    watches: { hub: 'rule' },
+    ...HUB,
+    severity: 'critical',
+    datapoints: { atLeast: 1, of: 60 },
+    meaning: 'Amazon EventBridge could not hand the state change of an alarm to notify: people got no message of it.',
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },

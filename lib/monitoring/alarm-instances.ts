@@ -1,4 +1,4 @@
-import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
@@ -47,7 +47,7 @@ type HubAlarmId = {
 }[AlarmId];
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  const { plan, report, notify, webhook, sweeps, tick, topics, objective } = hub;
+  const { plan, report, notify, alarmEvents, webhook, sweeps, tick, topics, objective } = hub;
   const ofSweeps = (metricName: string): AlarmInstance => ({
     ...REACHED,
     metric: fleetMetric('sweep', metricName, Stats.SUM),
@@ -108,6 +108,21 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
         threshold,
         first: `aws sns list-subscriptions-by-topic --topic-arn ${topic.topicArn}`,
       }));
+    case 'AlarmUndelivered':
+      return [
+        {
+          ...REACHED,
+          metric: new Metric({
+            namespace: 'AWS/Events',
+            metricName: 'FailedInvocations',
+            dimensionsMap: { RuleName: alarmEvents.ruleName },
+            period: MINUTE,
+            statistic: Stats.SUM,
+          }),
+          threshold,
+          first: tail(notify),
+        },
+      ];
     case 'DiscoveryProblems':
       return [
         {
