@@ -377,9 +377,9 @@ interface MachineOfWorld {
   readonly shown: Readonly<Record<Port, { readonly what: CertificateClass; readonly notAfter: string }>>;
   /** The authority that it sends along. */
   readonly along: string;
-  /** From this audit on none of its servers answers; and from then on, in every audit, it has another name or other addresses. */
+  /** From this audit on none of its servers answers; and from then on, in every audit, it has other addresses. */
   readonly failsAt: number;
-  readonly becomes: 'the same' | 'another name' | 'other addresses' | 'no address';
+  readonly becomes: 'the same' | 'other addresses' | 'no address';
 }
 
 const aShown = (port: Port) => fc.record({ what: someOf(...SERVERS[port].shown), notAfter: anEnd });
@@ -391,7 +391,7 @@ const someMachines: fc.Arbitrary<readonly MachineOfWorld[]> = fc
       shown: fc.record({ 6443: aShown(6443), 10_259: aShown(10_259), 10_250: aShown(10_250) }),
       along: anEnd,
       failsAt: fc.integer({ min: 1, max: 5 }),
-      becomes: someOf('the same', 'another name', 'other addresses', 'no address'),
+      becomes: someOf('the same', 'other addresses', 'no address'),
     }),
     { minLength: 1, maxLength: 4 },
   )
@@ -403,7 +403,7 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
   const seen = machines.flatMap((machine, index): readonly Observation[] => {
     const fails = turn >= machine.failsAt;
     const became = fails ? machine.becomes : 'the same';
-    const node = became === 'another name' ? `${machine.name}-${turn}` : machine.name;
+    const node = machine.name;
     const net = became === 'other addresses' ? 10 * (turn + 1) + index : index;
     const addresses = became === 'no address' ? [] : [`10.0.${net}.1`, `10.0.${net}.2`];
     const told = { source: 'tls', observedAt, member: node } as const;
@@ -422,8 +422,8 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
         const { what, usual } = SERVERS[port];
         const hidden = usual ? ({ usual } as const) : {};
         if (fails) {
-          const [where = `${node}:${port}`, ...alsoTried] = addresses.map((address) => `${address}:${port}`);
-          return [unread('tls', { ...told, what, where, alsoTried, ...hidden })];
+          const [where = `${node}:${port}`] = addresses.map((address) => `${address}:${port}`);
+          return [unread('tls', { ...told, what, where, ...hidden })];
         }
         const where = `${addresses[machine.answersAt]}:${port}`;
         const certificate = { kind: 'certificate', ...told, where, basis: 'certificate' } as const;
@@ -438,7 +438,7 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
 }
 
 describe('a machine whose servers do not answer', () => {
-  it('takes nothing with it, at whichever address it was seen, and whatever name or address it gets', () => {
+  it('takes nothing with it, at whichever address it was seen, and whatever address it gets', () => {
     fc.assert(
       fc.property(someMachines, fc.array(step, { minLength: 1, maxLength: 4 }), (machines, audits) => {
         let now = NOW;
