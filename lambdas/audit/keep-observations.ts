@@ -1,4 +1,9 @@
-import type { CertificateObservation, MemberObservation, Observation } from '../contracts/observation.ts';
+import type {
+  CertificateObservation,
+  MemberObservation,
+  Observation,
+  UnreadObservation,
+} from '../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { codeOfUnread } from '../tables/finding-codes.ts';
@@ -40,10 +45,10 @@ export function keepObservations(
   const off = new Set(now.flatMap(({ kind, source }) => (kind === 'off' ? [source] : [])));
   for (const one of now) if (one.kind === 'unread' && one.where === undefined) off.delete(one.source);
   const answers = Map.groupBy(now.filter(isAnswer), (one) => `${one.kind} ${placeOf(one)}`);
-  const failures = Map.groupBy(
-    now.filter((one) => one.kind === 'unread'),
-    placeOf,
-  );
+  const unread = now.filter((one) => one.kind === 'unread').filter(({ where }) => where !== undefined);
+  const failures = Map.groupBy(unread, placeOf);
+  // A machine gets the name of its Node late.
+  const failuresAt = Map.groupBy(unread, addressOf);
   const isGone = goneMembers(now, previous, read);
   const remembers = rememberedRequests(now, previous, read, at);
 
@@ -52,7 +57,7 @@ export function keepObservations(
     if (kind === 'read' || kind === 'off' || off.has(source)) return [];
     if (kind === 'unread' && before.where === undefined) return looked.has(source) ? [] : [before];
     const place = placeOf(before);
-    const failed = failures.get(place) ?? [];
+    const failed = failures.get(place) ?? failuresAt.get(addressOf(before)) ?? [];
     const shown = answers.get(`${kind === 'unread' ? 'certificate' : kind} ${place}`) ?? [];
     if (failed.length === 0 && isGone(memberOf(before))) return [];
     if (isServer(before) && shown.some(isServer) && shown.filter(isServer).every((one) => provesLess(one, before)))
@@ -63,8 +68,7 @@ export function keepObservations(
     const isLeft = kind === 'certificate' && failed.some(({ what }) => what === before.what);
     if (isLeft ? shown.some((one) => partOf(one) === partOf(before)) : shown.length > 0) return [];
     // A place that answers is no longer unreachable, whatever it answers.
-    if (kind === 'unread' && failed.some(({ problem }) => problem === 'malformed' || isAlike(problem, before.problem)))
-      return [];
+    if (kind === 'unread' && failed.some((one) => one.problem === 'malformed' || isAlike(one, before))) return [];
     return read.has(source) && failed.length === 0 ? [] : [before];
   });
   return { all: [...inherited(now, previous, read), ...kept], kept: new Set(kept) };
@@ -82,8 +86,12 @@ function partOf(one: Observation): string {
   return one.kind === 'certificate' ? [placeOf(one), one.what, one.position, one.basis].join('\n') : placeOf(one);
 }
 
-function isAlike(one: string, other: string): boolean {
-  return codeOfUnread(one) === codeOfUnread(other);
+function isAlike(one: UnreadObservation, other: UnreadObservation): boolean {
+  return one.what === other.what && codeOfUnread(one.problem) === codeOfUnread(other.problem);
+}
+
+function addressOf(one: Observation): string {
+  return `${one.source}\n${'where' in one ? one.where : ''}`;
 }
 
 function isAnswer({ kind }: Observation): boolean {
