@@ -69,9 +69,10 @@ const Issued = z.object({
   /** Of the certificate, if nothing else names its node. */
   commonName: MaybeText,
   notBefore: z.optional(AnyTime),
-  isPending: Flag,
   approvedBy: MaybeText,
   why: MaybeText,
+  /** An address of another node: critical if the next audit sees it too. */
+  isAddress: Flag,
 });
 
 /** What could not be read, or not be kept. */
@@ -102,13 +103,7 @@ const Unread = z.discriminatedUnion('of', [
   }),
   z.object({ of: z.literal('evidence'), certificates: Count, where: Text, why: Text }),
   z.object({ of: z.literal('findings'), count: Count, critical: Count, workloads: Count }),
-  z.object({
-    of: z.literal('snapshot'),
-    count: Count,
-    all: Count,
-    cluster: Count,
-    sources: list(z.object({ source: Source, count: Count }), SOURCE_IDS.length),
-  }),
+  z.object({ of: z.literal('snapshot'), count: Count, all: Count }),
 ]);
 
 /** What a finding of each code says besides its other fields; `lambdas/words/findings.ts` makes sentences of it. */

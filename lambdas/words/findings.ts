@@ -219,17 +219,19 @@ function requestsOf({ requester, signer, count }: Facts<'RequestPending'>): stri
   return `${counted(count, 'request')} of ${requester === '*' ? 'further requesters' : requester} for ${signer}`;
 }
 
-function issued({ code, severity, facts }: Sayable<'IssuedNamesAnother' | 'IssuedUnproven'>): Parts {
-  const { node, where, commonName, notBefore, isPending, approvedBy, why = 'no reason is known' } = facts;
-  const unproven = severity === 'info' ? 'was proven, and is no longer' : 'is not proven';
+function issued({ code, facts }: Sayable<'IssuedNamesAnother' | 'IssuedUnproven'>): Parts {
+  const { node, where, commonName, notBefore, approvedBy, why = 'no reason is known', isAddress } = facts;
   const details = [
     `the certificate of ${node ?? where}`,
     commonName && `for ${commonName}`,
-    isPending ? 'not issued yet' : notBefore && `issued ${notBefore.slice(0, 10)}`,
+    notBefore && `issued ${notBefore.slice(0, 10)}`,
     approvedBy && `approved by ${approvedBy}`,
-    code === 'IssuedNamesAnother' ? 'covers more than its node' : unproven,
+    code === 'IssuedNamesAnother' ? 'covers more than its node' : 'is not proven',
   ];
-  return [`${details.filter(Boolean).join(', ')}: ${why}`];
+  return [
+    `${details.filter(Boolean).join(', ')}: ${why}`,
+    isAddress && 'if the next audit sees that too, it is critical',
+  ];
 }
 
 type Unread = Sayable<'CertificateUnreadable' | 'SourceLost' | 'SourcePartial' | 'SourceUnread' | 'Unreachable'>;
@@ -266,7 +268,7 @@ function unread(finding: Unread, now: number): Parts {
     }
     case 'evidence':
       return [
-        `${counted(facts.certificates, 'kubelet certificate')} could not be judged for ${span(now - begin)}, because evidence could not be read: ${facts.where}: ${facts.why}`,
+        `${counted(facts.certificates, 'kubelet certificate')} could not be judged, because evidence could not be read: ${facts.where}: ${facts.why}`,
         'explain --node says which, and how to make it readable',
       ];
     case 'findings':
@@ -274,14 +276,11 @@ function unread(finding: Unread, now: number): Parts {
         `${facts.count} more findings are not shown, ${facts.critical} of them critical and ${facts.workloads} about certificates of workloads`,
         'delete unused certificates, such as old TLS Secrets',
       ];
-    case 'snapshot': {
-      const { count, all, cluster } = facts;
-      const sources = facts.sources.map((one) => `${one.count} of ${one.source}`);
+    case 'snapshot':
       return [
-        `${count} of ${counted(all, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read: ${firstOf(sources)}${cluster === 0 ? ', all of workloads' : `, ${cluster} of them of the cluster itself`}`,
+        `${facts.count} of ${counted(facts.all, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read`,
         'delete unused ones, such as old TLS Secrets and Certificates',
       ];
-    }
   }
 }
 

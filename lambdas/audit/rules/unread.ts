@@ -7,7 +7,7 @@ import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding
 import { DAY_MS } from '../../time.ts';
 import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
-import { type KnownObservations, placesOf } from '../keep-observations.ts';
+import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 import type { Stake } from './stakes.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
@@ -99,11 +99,7 @@ function beginningsOf(findings: readonly ExpiryFinding[], source: SourceId): rea
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, staked, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
-  // The place itself; only if nothing was seen there, what else its machine showed.
-  const seen = (place: UnreadObservation): number | undefined => {
-    const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
-    return exact ?? greatest(others.filter((at) => at !== undefined));
-  };
+  const seen = (place: UnreadObservation): number | undefined => seenAt.get(placeOf(place));
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
     .filter(isPlace)
@@ -126,8 +122,8 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
     const code = codeOfUnread(first.problem);
     const isLost = code === 'Unreachable' && old.length > 0;
-    const lostIds = new Set(old.flatMap(idsOf));
-    const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
+    const lost = new Set(old.map(placeOf));
+    const isBiting = isLost && bites(unknown, (said) => lost.has(placeOf(said)));
     const count = new Set(old.map(({ where }) => where)).size;
     const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
@@ -161,11 +157,6 @@ function isPlace(unread: UnreadObservation): unread is UnreadObservation & { rea
   return unread.where !== undefined;
 }
 
-/** A machine may have answered at another address than the current one. */
-function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
-  return placesOf(observation).map((place) => `${observation.source}\n${place}`);
-}
-
 function greatest(numbers: readonly number[]): number | undefined {
   return numbers.reduce<number | undefined>((most, number) => Math.max(most ?? number, number), undefined);
 }
@@ -176,7 +167,8 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   for (const observation of kept) {
     if (observation.kind !== 'certificate') continue;
     const at = timeOf(observation.observedAt) ?? 0;
-    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? at, at));
+    const place = placeOf(observation);
+    seenAt.set(place, Math.max(seenAt.get(place) ?? at, at));
   }
   return seenAt;
 }

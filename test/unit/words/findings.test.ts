@@ -287,14 +287,14 @@ it.each<[string, FindingChanges, string]>([
     '; trust the first',
   ],
   [
-    'a verdict before it was issued',
-    { code: 'IssuedUnproven', facts: { ...SAMPLES.IssuedUnproven, isPending: true } },
-    'the certificate of worker-3, not issued yet, is not proven',
+    'what may become critical',
+    { code: 'IssuedUnproven', facts: { ...SAMPLES.IssuedUnproven, isAddress: true } },
+    'belongs to worker-8; if the next audit sees that too, it is critical',
   ],
   [
     'evidence',
     { code: 'SourceUnread', since: days(-2), facts: { of: 'evidence', certificates: 2, where: 'a', why: 'b' } },
-    '2 kubelet certificates could not be judged for 2 days, because evidence could not be read: a: b; explain --node',
+    '2 kubelet certificates could not be judged, because evidence could not be read: a: b; explain --node',
   ],
   [
     'a source in part',
@@ -320,9 +320,9 @@ it.each<[string, FindingChanges, string]>([
     'a snapshot that is cut',
     {
       code: 'SourcePartial',
-      facts: { of: 'snapshot', count: 3, all: 9, cluster: 1, sources: [{ source: 'tls', count: 3 }] },
+      facts: { of: 'snapshot', count: 3, all: 9 },
     },
-    '3 of 9 observations do not fit in a snapshot, and are unknown while their source cannot be read: 3 of tls, 1 of them of the cluster itself',
+    '3 of 9 observations do not fit in a snapshot, and are unknown while their source cannot be read; delete',
   ],
   [
     'no control plane',
