@@ -19,7 +19,7 @@ export interface IssuedClaim extends Pick<Certificate, 'dnsNames' | 'addresses' 
   readonly fault?: Fault | undefined;
 }
 
-/** What is wrong whoever owns the names. */
+/** What is wrong with any owner of the names. */
 interface Fault {
   /** For people: `it is a CA: …`. */
   readonly why: string;
@@ -103,8 +103,8 @@ function faultOf(certificate: Certificate, node: string): Fault | undefined {
 }
 
 /**
- * Whether every name of a certificate belongs to its node now, by the rules for approving requests, whoever approved
- * it. An unread source makes no verdict milder. Pure.
+ * Whether every name of a certificate belongs to its node now, by the rules for approving requests, of any
+ * approver. An unread source makes no verdict milder. Pure.
  */
 export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, last?: LastVerdict): JudgedIssued {
   const { fault, node } = claim;
