@@ -53,7 +53,7 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
 
   // Certificates issued to nodes.
   IssuedNamesAnother: { critical: 'IssuedNamesAnother' },
-  IssuedUnproven: { warning: 'IssuedUnproven' },
+  IssuedUnproven: { warning: 'CertificatesWarning' },
 
   // Unread.
   Unreachable: {},

@@ -91,12 +91,6 @@ export const SIGNALS = {
     deselected: true,
     meaning: 'Kubelet serving certificates issued for a name of another node, of the API server or of a Service.',
   },
-  IssuedUnproven: {
-    unit: 'Count',
-    fleet: 'sum',
-    knownFrom: 'audit',
-    meaning: 'Kubelet serving certificates issued with a name that no evidence proves.',
-  },
   RolloutsHeld: {
     unit: 'Count',
     fleet: 'sum',

@@ -173,7 +173,6 @@ it('20,000 requests of one requester hide none of another, and the others are co
   expect(issuedIn(snapshot).toSorted()).toEqual([
     ...ANOTHER,
     'warning IssuedUnproven flood',
-    'warning IssuedUnproven flood',
     'warning IssuedUnproven node-2',
   ]);
   expect(snapshot?.findings.find(({ object }) => object.endsWith('too-large'))?.message).toMatch(

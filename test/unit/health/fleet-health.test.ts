@@ -994,7 +994,6 @@ describe('laws of fleetHealth', () => {
       'RequestsStuck',
       'RequestsHostile',
       'IssuedNamesAnother',
-      'IssuedUnproven',
     ];
     fc.assert(
       fc.property(anyRegistered, anyIndexed, (found, known) => {
