@@ -70,15 +70,8 @@ const SHORT = 40;
 
 function row({ id, status, object, found }: CheckResult, above?: CheckResult): Row {
   const paint = { passed: good, failed: bad, warning: warn, skipped: faint }[status];
-  // The error of a call begins with its name, which is the object already.
-  const text = found.startsWith(`${object}: `) ? found.slice(object.length + 2) : found;
   const repeats = found.length > SHORT && above?.status === status && above.found === found;
-  return [paint(MARKS[status]), id, beside(id, printable(object)), repeats ? 'as above' : printable(text, 500)];
-}
-
-/** What the object adds to the id: for a right, its name. */
-function beside(id: string, object: string): string {
-  return object.replaceAll(/[ /]/g, '-').startsWith(id) ? object.slice(id.length).trim() : object;
+  return [paint(MARKS[status]), id, printable(object), repeats ? 'as above' : printable(found, 500)];
 }
 
 /** Each fix once, with the checks that it is for. */

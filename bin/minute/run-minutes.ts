@@ -280,7 +280,7 @@ async function silenceOf({ workload }: Pick<OpenTarget, 'workload'>, signal: Abo
     if (signal.aborted) return 'it was not read before the end';
     const server = printable(workload.server, 300);
     if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
-    if (error.kind === 'unreachable') return `${server}: ${error.problem}`;
+    if (error.kind === 'unreachable' || error.kind === 'unresolved') return `${server}: ${error.problem}`;
   }
   return undefined;
 }

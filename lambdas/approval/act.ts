@@ -265,7 +265,13 @@ export function conditionByPerson({ decision, by, because }: DecidedByPerson): A
 
 const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 /** Without a status, these errors occur before the write is sent. */
-const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'certificate', 'unauthorized']);
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'credentials',
+  'invalid',
+  'certificate',
+  'certificate-expired',
+  'unauthorized',
+]);
 
 /**
  * Whether the write was certainly not done. A 5xx leaves that open; a 2xx is an error only if its body is unreadable.

@@ -1,6 +1,5 @@
 import { type CommandCluster, clusterCommand, isWord, readRunbook, word } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
-import { isExpiredEndpoint } from '../expired-endpoint.ts';
 import type { Provider } from '../identifiers.ts';
 import { isCut } from '../printable-name.ts';
 import { SOURCE_IDS, type SourceId } from '../tables/audit-sources.ts';
@@ -198,8 +197,7 @@ type CommandFinding = Pick<KeptFinding, 'code' | 'cluster' | 'object' | 'what' |
 
 /** Whether a source could not be read because the certificate of its API server has expired. */
 export function isOfExpiredServer(message: string): boolean {
-  const [, problem = ''] = /^the source \S+ [^(]*\(certificate: [^)]*: ([^:)]*)\)/.exec(message) ?? [];
-  return isExpiredEndpoint(problem);
+  return /^the source \S+ [^(]*\(certificate-expired: /.test(message);
 }
 
 /** Kubernetes, external etcd, and both on Bottlerocket. */

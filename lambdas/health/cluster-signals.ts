@@ -10,7 +10,7 @@ import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
 import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
 import { isJustRebuilt } from './rebuilt.ts';
-import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
+import { recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
 /** Grace period of a new cluster or a late sweep. Seconds. */
 const FIRST_SECONDS = 120;
@@ -40,8 +40,10 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
   const { registered, indexed, rebuiltAt } = known;
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
-  const finding = indexed?.findings.find(({ kind }) => !isOfRecovery(kind));
-  const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
+  const finding = indexed?.findings.find(({ ofRecovery }) => !ofRecovery);
+  // The kind is the word by which the runbook decides.
+  const unread = finding && `${finding.kind}: ${finding.object}: ${finding.message}`;
+  const reason = (target === undefined ? problem?.message : undefined) ?? unread;
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
   if (readableAt === undefined) {
@@ -71,13 +73,6 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
 /** An audit read the cluster, and the index lost when it was read last: it counts as read until then. */
 function readBefore({ registered: { foundAt }, indexed, rebuiltAt }: KnownCluster): string | undefined {
   return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(rebuiltAt.index, foundAt) : undefined;
-}
-
-/** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */
-function unreadWords({ kind, object, message }: Finding): string {
-  return object.startsWith('list certificatesigningrequests')
-    ? `${kind}: ${message}`
-    : `${kind}: ${object}: ${message}`;
 }
 
 /** Findings that explain best why a sweep is incomplete: nothing at all is written to the cluster. */
@@ -115,8 +110,8 @@ function incomplete(
 }
 
 /** How a sweep got in, and the rollout beside it, have their own signals. */
-function isInTheWay({ kind }: Finding): boolean {
-  return kind !== 'held-back' && !kind.startsWith('rollout') && !isOfRecovery(kind);
+function isInTheWay({ kind, ofRecovery }: Finding): boolean {
+  return kind !== 'held-back' && kind !== 'rollout-ledger' && !ofRecovery;
 }
 
 function rankOf({ kind }: Finding): number {

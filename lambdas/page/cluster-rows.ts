@@ -41,9 +41,7 @@ function about(cluster: ClusterHealth): Html | string {
 export function troublesOf({ id, signals, findings, audit, state }: ClusterHealth): readonly string[] {
   if (signals.length > 0) return signals.map(({ story }) => story);
   if (state !== 'noted' && state !== 'new') return [];
-  const problems = findings.map(({ object, message }) =>
-    object === id || message.includes(object) ? message : `${object}: ${message}`,
-  );
+  const problems = findings.map(({ object, message }) => (object === id ? message : `${object}: ${message}`));
   const warnings = audit?.findings.filter(({ severity }) => severity !== 'info').map(({ message }) => message) ?? [];
   return state === 'new' ? problems : [...problems, ...warnings];
 }

@@ -48,9 +48,9 @@ export function runbook(id: string, program: string): string {
   return `${program} runbook ${safe(id)}`;
 }
 
-/** The object and what was found; the object only once if the text begins with it. */
+/** The object and what was found. */
 export function about(object: string | undefined, found: string): string {
-  return object === undefined || found.startsWith(object) ? safe(found) : `${safe(object)}: ${safe(found)}`;
+  return object === undefined ? safe(found) : `${safe(object)}: ${safe(found)}`;
 }
 
 /** Reasons that are not already shown as unreadable. */

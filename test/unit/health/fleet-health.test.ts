@@ -594,7 +594,8 @@ describe('the signals of a cluster', () => {
     ];
     const [signal] = clusterOf({ indexed: { readable: false, readableAt: at(-DAY), findings } }).signals;
     expect(signal).toMatchObject({
-      story: 'certmarshal cannot read its certificate requests: forbidden: answered 403',
+      story:
+        'certmarshal cannot read its certificate requests: forbidden: list certificatesigningrequests on https://berlin: answered 403',
       since: at(-DAY),
       command: 'certmarshal doctor --fleet fleet.yaml --cluster paris',
     });
@@ -602,7 +603,9 @@ describe('the signals of a cluster', () => {
       registered: { problem: TROUBLE },
       indexed: { readable: false, readableAt: at(-DAY), findings },
     });
-    expect(found.signals[0]?.story).toBe('certmarshal cannot read its certificate requests: forbidden: answered 403');
+    expect(found.signals[0]?.story).toBe(
+      'certmarshal cannot read its certificate requests: forbidden: list certificatesigningrequests on https://berlin: answered 403',
+    );
     const [secret] = clusterOf({
       indexed: { readable: false, readableAt: at(-DAY), findings: [problem('secret', 'secret berlin')] },
     }).signals;

@@ -4,7 +4,6 @@ import { describe, expect, it } from 'vitest';
 import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
-import { EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
@@ -195,7 +194,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        message: `the source ${source} could not be read (certificate: list: ${EXPIRED_OR_CA})`,
+        message: `the source ${source} could not be read (certificate-expired: list: a certificate of the endpoint has expired)`,
       });
     const audit = {
       ...indexed.audit!,
