@@ -6,6 +6,7 @@ import { printable } from '../../lambdas/printable.ts';
 import type { SigningCondition, SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
+import { verdictSentence } from '../../lambdas/words/verdict-words.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
@@ -36,6 +37,14 @@ export interface Explanation {
   readonly problems?: readonly Problem[];
   readonly next?: string | undefined;
 }
+
+/** Whether someone decided on the request. */
+export function isDecided({ facts: { cause } }: Verdict): boolean {
+  return cause === 'decided' || cause === 'issued';
+}
+
+/** Their sentence is the meaning of the reason. */
+const SAID: ReadonlySet<string> = new Set(['deleting', 'issued']);
 
 /** One verdict for people: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
@@ -69,7 +78,7 @@ export function explanationLines(
     ]),
     [...new Set([verdict.reason, sweep.reason])]
       // Not what the headline says in the same words.
-      .filter((reason) => REASONS[reason].meaning !== `${sentence(sweep.message)}.`)
+      .filter((reason) => reason !== sweep.reason || !SAID.has(sweep.facts.cause))
       .map((reason) => reasonLines(reason, verdict, places, problems.length > 0)),
     next !== undefined && ['', nextLine(next)],
   ];
@@ -121,9 +130,8 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
   const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[sweep.verdict];
   const writes = sweep.verdict === 'approve' || sweep.verdict === 'deny';
   const ignored = sweep.verdict === 'ignore' && sweep.reason !== verdict.reason;
-  const isDecided = sweep.reason.startsWith('Already');
-  const ending = isDecided
-    ? `${sentence(sweep.message)}.`
+  const ending = isDecided(sweep)
+    ? `${sentence(verdictSentence(sweep.facts))}.`
     : writes && sweep.mode === 'observe'
       ? OBSERVED
       : ignored
@@ -132,14 +140,14 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
   return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
 }
 
-function story({ verdict, reason, names, message }: Verdict, who: string): string {
+function story({ verdict, reason, names, facts }: Verdict, who: string): string {
   // Of a node that nothing is known of, the address may be its own.
   const stranger = reason === 'EvidenceMissing' ? undefined : names.find(({ ownedBy }) => ownedBy !== undefined);
   if (stranger?.ownedBy !== undefined) {
     const { name, ownedBy } = stranger;
     return `${who} asks for a serving certificate that covers ${name === ownedBy.node ? 'the name' : name} of ${ownedBy.node}`;
   }
-  if (verdict !== 'approve') return `${who}: ${message}`;
+  if (verdict !== 'approve') return `${who}: ${verdictSentence(facts)}`;
   const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
   return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;
 }

@@ -13,6 +13,7 @@ import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-s
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
+import { conditionMessage } from '../words/verdict-words.ts';
 import { CONDITION_REASONS } from './condition-reasons.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
@@ -243,14 +244,10 @@ async function write(
 }
 
 function conditionOf(verdict: Verdict): ApprovalCondition {
-  if (verdict.reason === 'Recovered')
-    return { type: 'Approved', reason: CONDITION_REASONS.recover, message: verdict.message };
-  const approve = verdict.verdict === 'approve';
-  return {
-    type: approve ? 'Approved' : 'Denied',
-    reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
-    message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
-  };
+  const message = conditionMessage(verdict);
+  if (verdict.verdict !== 'approve') return { type: 'Denied', reason: CONDITION_REASONS.deny, message };
+  const reason = CONDITION_REASONS[verdict.reason === 'Recovered' ? 'recover' : 'approve'];
+  return { type: 'Approved', reason, message };
 }
 
 /** Says who decided and their reason, in at most 1,500 printable characters. */

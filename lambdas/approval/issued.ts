@@ -4,6 +4,7 @@ import type { CountedRequest } from '../resources/signing-request.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
 import type { Reason } from '../tables/reasons.ts';
 import { MINUTE_MS } from '../time.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { CertificateRequest, GeneralName } from '../x509/certificate-request.ts';
 import type { Evidence, Owner, Owners } from './evidence/evidence.ts';
@@ -352,7 +353,7 @@ function failureOf(
     return key === undefined || allowsKey(policy.keys, key)
       ? undefined
       : { kind: 'unproven', why: `its key is ${printable(key, 80)}, which the policy does not allow`, unproven };
-  const why = failure.message;
+  const why = verdictSentence(failure.facts);
   // An unread source might contest the other owner.
   const isUnread = evidence.readings.some(({ ok, source }) => !ok && policy.evidence.includes(source));
   if (isUnread || failure.reason === 'EvidenceUnreadable') return { kind: 'unread', why, unproven };

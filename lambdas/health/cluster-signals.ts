@@ -1,4 +1,3 @@
-import { NAME_OF_ANOTHER } from '../approval/verdict-words.ts';
 import { sawSomething } from '../audit/summary.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
@@ -6,6 +5,7 @@ import type { VerdictLine } from '../contracts/outcome.ts';
 import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
+import { ownerWords, verdictSentence } from '../words/verdict-words.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
 import { commandFor, commandForFinding, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
@@ -42,7 +42,7 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
   const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
   const finding = indexed?.findings.find(({ ofRecovery }) => !ofRecovery);
   // The kind is the word by which the runbook decides.
-  const unread = finding && `${finding.kind}: ${finding.object}: ${finding.message}`;
+  const unread = finding && `${finding.kind}: ${finding.message}`;
   const reason = (target === undefined ? problem?.message : undefined) ?? unread;
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
@@ -204,12 +204,12 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
   };
 }
 
-function hostileStory({ node, message }: VerdictLine): string {
-  const text = printable(message, MAX_STORY);
-  const { name, owner } = NAME_OF_ANOTHER.exec(text)?.groups ?? {};
-  return name === undefined || owner === undefined
-    ? printable(`a request of ${node} is hostile: ${text}`, MAX_STORY)
-    : printable(`${node} asked for ${name}, which belongs to ${owner}`, MAX_STORY);
+function hostileStory({ node, facts }: VerdictLine): string {
+  const story =
+    facts.cause === 'of-another'
+      ? `${node} asked for ${facts.name.value}, which belongs to ${ownerWords(facts.owner)}`
+      : `a request of ${node} is hostile: ${verdictSentence(facts)}`;
+  return printable(story, MAX_STORY);
 }
 
 /** Undefined without a time, and for a time before the cluster was found: it had left the fleet and starts afresh. */

@@ -7,6 +7,7 @@ import type { ClusterState } from '../tables/cluster-states.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import { compare, counted, date, span, timeOf } from '../words.ts';
 import { isFresh, NOBODY, type NotificationChange, openAlarms } from './notification-state.ts';
 import { isOfHub } from './plan.ts';
@@ -217,10 +218,10 @@ function unsentLines({ unsent }: NotificationState, now: number): readonly strin
 function hostileLines(clusters: readonly ClusterHealth[], { labelOf, now }: View): readonly string[] {
   return clusters
     .flatMap(({ id, verdicts }) =>
-      verdicts.flatMap(({ hostile, at, node, csr, message }) => {
+      verdicts.flatMap(({ hostile, at, node, csr, facts }) => {
         const time = timeOf(at);
         if (!hostile || time === undefined || now - time > HOSTILE_MS) return [];
-        return [{ id, time, line: `${node ?? 'unknown node'}: ${message} (${csr})` }];
+        return [{ id, time, line: `${node ?? 'unknown node'}: ${verdictSentence(facts)} (${csr})` }];
       }),
     )
     .toSorted((a, b) => b.time - a.time || compare(a.id, b.id))

@@ -8,6 +8,7 @@ import { printableName } from '../printable-name.ts';
 import { ALARMS, type AlarmId, type AlarmSettings, alarmSetting, isByClass } from '../tables/alarms.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../tables/certificate-classes.ts';
 import { SIGNALS, type Signal } from '../tables/signals.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import { compare } from '../words.ts';
 
 /** Most parts of one cluster with an incident of their own. */
@@ -81,7 +82,8 @@ export function signalOfPart({ cluster, signal, part }: Trouble): Signal {
   const count = signal.classes === undefined ? undefined : Object.entries(signal.classes).find(([one]) => one === part);
   if (id === 'RequestsHostile') {
     const line = cluster.verdicts.find(({ hostile, node }) => hostile && ascii(node ?? 'unknown') === part);
-    const story = line === undefined ? ALARMS.ImpersonationAttempt.meaning.replace(/\.$/, '') : line.message;
+    const story =
+      line === undefined ? ALARMS.ImpersonationAttempt.meaning.replace(/\.$/, '') : verdictSentence(line.facts);
     return { id, value: 1, story: printable(`${title}: ${story}`, 300), command, ...(line && { since: line.at }) };
   }
   if (part === MORE) return { id, value, story: `and more of the kind: ${value} in all`, command };

@@ -1,5 +1,4 @@
 import { approverName } from '../approval/condition-reasons.ts';
-import { verdictWords } from '../approval/verdict-words.ts';
 import { commandOf, TOLERANT_AUDIT } from '../audit/commands.ts';
 import { clusterCommand, pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
@@ -19,6 +18,7 @@ import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
+import { verdictSentence, verdictWords } from '../words/verdict-words.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
 import { WORST_LAST } from './proven-bar.ts';
@@ -144,7 +144,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           tone,
           words,
           reason: line.reason,
-          message: cut(line.message, 300),
+          message: cut(verdictSentence(line.facts), 300),
           hostile: line.hostile,
         };
       }),

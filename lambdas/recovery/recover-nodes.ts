@@ -98,8 +98,8 @@ export function onlyNewest(decisions: readonly Decision[]): readonly Decision[] 
   return decisions.map((decision) => {
     const last = decision.verdict.verdict === 'approve' ? newest.get(requestedNode(decision.csr)) : decision;
     if (last === undefined || last === decision) return decision;
-    const message = `the node has a newer request: ${printable(last.csr.name, 100)}`;
-    return { ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason: 'Superseded', message } };
+    const facts = { cause: 'newer', csr: printable(last.csr.name, 100) } as const;
+    return { ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason: 'Superseded', facts } };
   });
 }
 

@@ -43,6 +43,7 @@ const ROOMS = [
   'x509',
   'contracts',
   'resources',
+  'words',
   'kubernetes',
   'aws',
   'tls',
@@ -97,7 +98,7 @@ function circles(imports: readonly Import[]): readonly (readonly string[])[] {
   return found;
 }
 
-const PURE = ['contracts', 'health', 'resources', 'tables', 'window', 'x509'];
+const PURE = ['contracts', 'health', 'resources', 'tables', 'window', 'words', 'x509'];
 /** Of the rooms that also read and write. */
 const DECIDING =
   /^lambdas\/(?:approval\/(?:decide-approval|person|rules\/|evidence\/)|audit\/(?:assess|rules\/)|rollout\/(?:plan|checks|progress)|recovery\/policy)/;

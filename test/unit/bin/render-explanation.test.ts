@@ -78,7 +78,7 @@ describe('the explanation of a request', () => {
       ...verdict,
       verdict: 'ignore',
       reason: 'AlreadyIssued',
-      message: 'the certificate is issued',
+      facts: { cause: 'issued' },
     } as const;
     const text = render({ verdict, sweep, csr: { ...csr, conditions, issued: true }, next: 'certmarshal x' });
     expect(text.split('\n')[0]).toMatch(/all proven by Machine eksa-system\/md-0-8\. The certificate is issued\.$/);
@@ -138,7 +138,7 @@ describe('the explanation of a request', () => {
       ...verdict,
       verdict: 'ignore',
       reason: 'Superseded',
-      message: 'csr-9 is newer',
+      facts: { cause: 'newer', csr: 'csr-9' },
       checks: [],
     } as const;
     const text = render({ verdict, sweep, csr });

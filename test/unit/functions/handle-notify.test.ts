@@ -422,7 +422,7 @@ describe('createNotifyHandler', () => {
         node,
         verdict: 'leave',
         reason: 'SanNotOwned',
-        message: 'claims all',
+        facts: { cause: 'fault', problem: 'claims all' },
         outcome: 'none',
         at: at(),
         hostile: true,

@@ -63,7 +63,12 @@ describe('digestOf', () => {
 
   it('has what sweeps could not do, and hostile requests of a day, also of clusters that are gone', () => {
     const verdict = { csr: 'csr-1', uid: 'u', node: 'worker-1', verdict: 'leave', reason: 'SanNotOwned' } as const;
-    const hostile = { ...verdict, message: 'claims worker-2', outcome: 'none', hostile: true } as const;
+    const hostile = {
+      ...verdict,
+      facts: { cause: 'fault', problem: 'claims worker-2' },
+      outcome: 'none',
+      hostile: true,
+    } as const;
     const findings = [
       { kind: 'denied', object: 'approve', message: 'may not approve', remedy: 'grant it', since: at(-60 * MINUTE) },
     ] as never;
