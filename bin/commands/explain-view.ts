@@ -79,16 +79,13 @@ export function explanationLines(
     [...new Set([verdict.reason, sweep.reason])]
       // Not what the headline says in the same words.
       .filter((reason) => reason !== sweep.reason || !SAID.has(sweep.facts.cause))
-      .map((reason) => reasonLines(reason, verdict, places, problems.length > 0)),
+      .map((reason) => reasonLines(reason, places, problems.length > 0)),
     next !== undefined && ['', nextLine(next)],
   ];
 }
 
-// oxlint-disable-next-line max-params -- internal
-function reasonLines(reason: Reason, { names }: Verdict, places: Places, hasProblems: boolean): Lines {
-  const { next } = REASONS[reason];
-  const isOwned = reason === 'SanNotOwned' && names.some(({ ownedBy }) => ownedBy !== undefined);
-  const meaning = isOwned ? 'Another node owns a name.' : REASONS[reason].meaning;
+function reasonLines(reason: Reason, places: Places, hasProblems: boolean): Lines {
+  const { meaning, next } = REASONS[reason];
   // The problems above have their remedies.
   const isSaid = next === '' || (reason === 'EvidenceUnreadable' && hasProblems);
   const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));
@@ -137,19 +134,7 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
       : ignored
         ? IGNORED
         : ENDINGS[sweep.verdict];
-  return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
-}
-
-function story({ verdict, reason, names, facts }: Verdict, who: string): string {
-  // Of a node that nothing is known of, the address may be its own.
-  const stranger = reason === 'EvidenceMissing' ? undefined : names.find(({ ownedBy }) => ownedBy !== undefined);
-  if (stranger?.ownedBy !== undefined) {
-    const { name, ownedBy } = stranger;
-    return `${who} asks for a serving certificate that covers ${name === ownedBy.node ? 'the name' : name} of ${ownedBy.node}`;
-  }
-  if (verdict !== 'approve') return `${who}: ${verdictSentence(facts)}`;
-  const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
-  return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;
+  return `${strong(`${who}: ${verdictSentence(verdict.facts)}.`)} ${paint(ending)}`;
 }
 
 /** One name per line, unproven ones first: the reader looks for them. */

@@ -244,10 +244,11 @@ async function write(
 }
 
 function conditionOf(verdict: Verdict): ApprovalCondition {
-  const message = conditionMessage(verdict);
-  if (verdict.verdict !== 'approve') return { type: 'Denied', reason: CONDITION_REASONS.deny, message };
-  const reason = CONDITION_REASONS[verdict.reason === 'Recovered' ? 'recover' : 'approve'];
-  return { type: 'Approved', reason, message };
+  const { facts, policy } = verdict;
+  if (verdict.verdict !== 'approve')
+    return { type: 'Denied', reason: CONDITION_REASONS.deny, message: conditionMessage(facts, verdict.reason, policy) };
+  const reason = CONDITION_REASONS[facts.cause === 'recovered' ? 'recover' : 'approve'];
+  return { type: 'Approved', reason, message: conditionMessage(facts, undefined, policy) };
 }
 
 /** Says who decided and their reason, in at most 1,500 printable characters. */

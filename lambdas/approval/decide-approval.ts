@@ -86,7 +86,7 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
     return unjudged('RequesterQuarantined', {
       cause: 'flood',
       requester: printable(csr.username, 100),
-      pending: request.siblings.pending,
+      count: request.siblings.pending,
       most: FLOOD_LIMIT,
     });
 
@@ -126,7 +126,7 @@ function notOfNode(csr: SigningRequest): Gate {
   const decoded = csr.username.startsWith('system:serviceaccount:') ? undefined : decodeRequest(csr);
   const [name = ''] = decoded?.ok === true ? commonNames(decoded.request) : [];
   return name.startsWith(NODE_PREFIX)
-    ? { reason: 'RequesterMisnamed', facts: { cause: 'requester', requester, commonName: printable(name, 100) } }
+    ? { reason: 'RequesterMisnamed', facts: { cause: 'misnamed', requester, commonName: printable(name, 100) } }
     : { reason: 'RequesterNotNode', facts: { cause: 'requester', requester } };
 }
 
@@ -240,7 +240,7 @@ function proof(names: readonly NameProof[]): VerdictFacts {
   const proofs = [...byObject].map(([object, proven]) => ({
     object: printable(object, 150),
     names: proven.slice(0, 6).map(({ name }) => name),
-    more: Math.max(0, proven.length - 6),
+    count: proven.length,
   }));
   return { cause: 'proven', proofs };
 }

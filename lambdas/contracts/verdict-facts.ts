@@ -8,19 +8,17 @@ import { Count, Flag, Provider } from './values.ts';
 const LIMITS = { text: 253, entries: 6 } as const;
 
 const word = printed(LIMITS.text);
+const words = list(word, LIMITS.entries);
 const Source = z.enum(EVIDENCE_SOURCE_IDS);
 /** A requested name. */
 const Name = z.object({ kind: z.enum(['dns', 'ip']), value: word });
-/** An object that has a name. */
-const Owner = z.object({
-  node: z.optional(word),
-  object: word,
-  /** Why it proves nothing. */
-  notLive: z.optional(word),
-});
-/** An object with the names that it proves, and how many more it proves. */
-const Proof = z.object({ object: word, names: list(word, LIMITS.entries), more: Count });
+/** An object that has a name; `notLive` is why it proves nothing. */
+const Owner = z.object({ node: z.optional(word), object: word, notLive: z.optional(word) });
+/** An object with the first names of `count` that it proves. */
+const Proof = z.object({ object: word, names: words, count: Count });
 const Looked = z.object({ source: Source, count: Count });
+/** Why a source does not count the node. */
+const without = z.optional(word);
 
 /** Why a verdict is what it is: the cause, and its values. */
 export const VerdictFacts = z.discriminatedUnion('cause', [
@@ -29,39 +27,40 @@ export const VerdictFacts = z.discriminatedUnion('cause', [
   /** A rule failed. */
   z.object({ cause: z.literal('rule'), rule: word, found: word, expected: word }),
   z.object({ cause: z.literal('signer'), signer: word }),
+  /** Over: decided or deleted just now. */
   z.object({ cause: z.enum(['deleting', 'issued', 'over']) }),
   z.object({ cause: z.literal('decided'), condition: word, reason: word }),
-  z.object({ cause: z.literal('requester'), requester: word, commonName: z.optional(word) }),
+  z.object({ cause: z.literal('requester'), requester: word }),
+  /** The API server takes a kubelet for another user. */
+  z.object({ cause: z.literal('misnamed'), requester: word, commonName: word }),
   z.object({ cause: z.literal('unselected'), cluster: word, provider: Provider }),
   /** The object, or certmarshal itself, has a fault. */
   z.object({ cause: z.literal('fault'), problem: word }),
   z.object({ cause: z.literal('future'), seconds: Count }),
   z.object({ cause: z.literal('age'), seconds: Count, min: Count, max: Count }),
   z.object({ cause: z.literal('newer'), csr: word }),
-  z.object({ cause: z.literal('flood'), requester: word, pending: Count, most: Count }),
-  z.object({ cause: z.literal('unissued'), count: Count, csrs: list(word, LIMITS.entries) }),
+  z.object({ cause: z.literal('flood'), requester: word, count: Count, most: Count }),
+  z.object({ cause: z.literal('unissued'), count: Count, csrs: words }),
   z.object({ cause: z.literal('of-another'), name: Name, owner: Owner }),
   z.object({ cause: z.literal('contested'), name: Name, node: word, object: word, owner: Owner }),
-  /** More objects have the name than are read. */
-  z.object({ cause: z.literal('crowded'), name: Name, source: Source }),
+  /** Crowded: more objects of the source have the name than are read. */
+  z.object({ cause: z.enum(['crowded', 'unread']), name: Name, source: Source }),
   /** The node has the address in a way that proves nothing. */
   z.object({ cause: z.literal('weak'), name: Name, why: word }),
-  z.object({ cause: z.literal('unlisted'), name: Name, objects: list(word, LIMITS.entries) }),
-  z.object({ cause: z.literal('unread'), name: Name, source: Source }),
-  z.object({ cause: z.literal('ambiguous'), node: word, count: Count, objects: list(word, LIMITS.entries) }),
-  z.object({ cause: z.literal('no-address'), objects: list(word, LIMITS.entries) }),
+  z.object({ cause: z.literal('unlisted'), name: Name, objects: words }),
+  z.object({ cause: z.literal('ambiguous'), node: word, count: Count, objects: words }),
+  z.object({ cause: z.literal('no-address'), objects: words }),
+  /** The object of the node is not live. */
+  z.object({ cause: z.literal('former'), node: word, owner: Owner, without }),
+  /** No object names the node; `yet`: Machines were read, and one may come. */
   z.object({
-    cause: z.literal('no-object'),
+    cause: z.literal('nobody'),
     node: word,
-    /** The object of the node, if one is not live. */
-    former: z.optional(Owner),
     looked: list(Looked, LIMITS.entries),
     trusted: list(Source, LIMITS.entries),
-    /** Machines were read: one may come. */
     yet: Flag,
     why: z.optional(word),
-    /** Why a source does not count the node. */
-    without: z.optional(word),
+    without,
   }),
 ]);
 export type VerdictFacts = Contract<typeof VerdictFacts>;

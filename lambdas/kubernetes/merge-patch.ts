@@ -41,13 +41,7 @@ export async function patchKubeadmControlPlane(
   client: KubernetesClient,
   { apiVersion, ...patch }: NamedPatch & { readonly apiVersion: ClusterApiVersion },
 ): Promise<JsonObject> {
-  return patchIn(
-    client,
-    `/apis/controlplane.cluster.x-k8s.io/${apiVersion}`,
-    'kubeadmcontrolplanes',
-    patch,
-    patch.name,
-  );
+  return patchIn(client, `/apis/controlplane.cluster.x-k8s.io/${apiVersion}`, 'kubeadmcontrolplanes', patch);
 }
 
 /**
@@ -72,7 +66,7 @@ async function patchIn(
   api: string,
   plural: string,
   { namespace, name, ...patch }: NamedPatch,
-  rolls: string,
+  rolls = name,
 ): Promise<JsonObject> {
   const parent = namespacePath(namespace, `patch ${plural} on ${client.server}`);
   const path = `${api}/${parent}/${plural}/${encodeURIComponent(name)}`;

@@ -1,84 +1,68 @@
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { VerdictFacts } from '../contracts/verdict-facts.ts';
 import { EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
-import type { Reason, VerdictKind } from '../tables/reasons.ts';
+import type { Reason } from '../tables/reasons.ts';
 import { counted, firstOf } from '../words.ts';
 
-type FactsOf<C extends VerdictFacts['cause']> = Extract<VerdictFacts, { readonly cause: C }>;
+type Cause = VerdictFacts['cause'];
+/** Some causes have the same facts. */
+type FactsOf<C extends Cause, F = VerdictFacts> = F extends { readonly cause: infer K }
+  ? C extends K
+    ? F
+    : never
+  : never;
+
+const SENTENCES: { readonly [C in Cause]: (facts: FactsOf<C>) => string } = {
+  proven: ({ proofs }) => proofs.map((proof) => `${firstOf(proof.names, 6, proof.count)} ← ${proof.object}`).join('; '),
+  recovered: ({ until, by, node, object }) => `recovery until ${until}, by ${by}: ${node} ← ${object}`,
+  rule: ({ rule, found, expected }) => `${rule}: ${found}; expected ${expected}`,
+  signer: ({ signer }) => `signer is ${signer}`,
+  deleting: () => 'the request is being deleted',
+  issued: () => 'the certificate is issued',
+  over: () => 'the request was decided or deleted just now',
+  decided: ({ condition, reason }) => `condition ${condition}, reason ${reason || 'none'}`,
+  requester: ({ requester }) => `requester is ${requester}`,
+  misnamed: ({ requester, commonName }) => `common name is ${commonName}, but requester is ${requester}`,
+  unselected: ({ cluster, provider }) => `no policy selects cluster ${cluster} (${provider})`,
+  fault: ({ problem }) => problem,
+  future: ({ seconds }) => `created ${seconds} s in the future of this clock`,
+  age: ({ seconds, min, max }) => `${seconds} s old; judged between ${min} and ${max} s`,
+  newer: ({ csr }) => `${csr} is newer`,
+  flood: ({ requester, count, most }) => `${requester} has ${count} pending requests; more than ${most} is a flood`,
+  unissued: ({ csrs, count }) =>
+    `the signer issued none of ${counted(count, 'request')} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(csrs, 3, count)}`,
+  'of-another': ({ name, owner }) => `${nameWords(name)} belongs to ${ownerWords(owner)}`,
+  contested: ({ name, node, object, owner }) =>
+    `${nameWords(name)} is owned by ${node} (${object}) and by ${ownerWords(owner)}`,
+  crowded: ({ name, source }) =>
+    `${nameWords(name)} belongs to more ${EVIDENCE_SOURCES[source].plural} than a name can belong to`,
+  weak: ({ name, why }) => `${nameWords(name)} ${why}`,
+  unlisted: ({ name, objects }) => `${nameWords(name)} is not among the names of ${objects.join(', ')}`,
+  unread: ({ name, source }) =>
+    `${nameWords(name)} is not proven: ${EVIDENCE_SOURCES[source].plural} prove nothing now`,
+  ambiguous: ({ node, count, objects }) => `${count} objects claim to be node ${node}: ${objects.join(', ')}`,
+  'no-address': ({ objects }) => `${objects.join(', ')} has no addresses yet, or none of a known type`,
+  former: ({ node, owner, without }) =>
+    `${owner.object}, which is node ${node}, ${owner.notLive}${without === undefined ? '' : `; ${without}`}`,
+  nobody: noObject,
+};
 
 /** What was proven and by what, or what was checked and not found: one sentence without a full stop. Pure. */
 export function verdictSentence(facts: VerdictFacts): string {
-  switch (facts.cause) {
-    case 'proven':
-      return facts.proofs
-        .map(({ object, names, more }) => `${names.join(', ')}${more > 0 ? ` and ${more} more` : ''} ← ${object}`)
-        .join('; ');
-    case 'recovered':
-      return `recovery until ${facts.until}, by ${facts.by}: ${facts.node} ← ${facts.object}`;
-    case 'rule':
-      return `${facts.rule}: ${facts.found}; expected ${facts.expected}`;
-    case 'signer':
-      return `signer is ${facts.signer}`;
-    case 'deleting':
-      return 'the request is being deleted';
-    case 'issued':
-      return 'the certificate is issued';
-    case 'over':
-      return 'the request was decided or deleted just now';
-    case 'decided':
-      return `condition ${facts.condition}, reason ${facts.reason || 'none'}`;
-    case 'requester':
-      return facts.commonName === undefined
-        ? `requester is ${facts.requester}`
-        : `common name is ${facts.commonName}, but requester is ${facts.requester}`;
-    case 'unselected':
-      return `no policy selects cluster ${facts.cluster} (${facts.provider})`;
-    case 'fault':
-      return facts.problem;
-    case 'future':
-      return `created ${facts.seconds} s in the future of this clock`;
-    case 'age':
-      return `${facts.seconds} s old; judged between ${facts.min} and ${facts.max} s`;
-    case 'newer':
-      return `${facts.csr} is newer`;
-    case 'flood':
-      return `${facts.requester} has ${facts.pending} pending requests; more than ${facts.most} is a flood`;
-    case 'unissued':
-      return `the signer issued none of ${counted(facts.count, 'request')} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(facts.csrs, 3, facts.count)}`;
-    case 'of-another':
-      return `${nameWords(facts)} belongs to ${ownerWords(facts.owner)}`;
-    case 'contested':
-      return `${nameWords(facts)} is owned by ${facts.node} (${facts.object}) and by ${ownerWords(facts.owner)}`;
-    case 'crowded':
-      return `${nameWords(facts)} belongs to more ${EVIDENCE_SOURCES[facts.source].plural} than a name can belong to`;
-    case 'weak':
-      return `${nameWords(facts)} ${facts.why}`;
-    case 'unlisted':
-      return `${nameWords(facts)} is not among the names of ${facts.objects.join(', ')}`;
-    case 'unread':
-      return `${nameWords(facts)} is not proven: ${EVIDENCE_SOURCES[facts.source].plural} prove nothing now`;
-    case 'ambiguous':
-      return `${facts.count} objects claim to be node ${facts.node}: ${facts.objects.join(', ')}`;
-    case 'no-address':
-      return `${facts.objects.join(', ')} has no addresses yet, or none of a known type`;
-    case 'no-object':
-      return noObject(facts);
-  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the entry of its cause
+  return SENTENCES[facts.cause](facts as never);
 }
 
-function noObject({ node, former, looked, trusted, yet, why, without }: FactsOf<'no-object'>): string {
-  const end = without === undefined ? '' : `; ${without}`;
-  if (former !== undefined) return `${former.object}, which is node ${node}, ${former.notLive}${end}`;
-  const none =
-    looked.length === 0
-      ? `no evidence was read (policy asks for ${trusted.join(', ')}); nothing`
-      : looked
-          .map(({ source, count }) => `no ${EVIDENCE_SOURCES[source].plural.slice(0, -1)} (${count} checked)`)
-          .join(' and ');
-  return `${none} names node ${node}${why === undefined ? (yet ? ' yet' : '') : `: ${why}`}${end}`;
+function noObject({ node, looked, trusted, yet, why, without }: FactsOf<'nobody'>): string {
+  const each = looked.map(
+    ({ source, count }) => `no ${EVIDENCE_SOURCES[source].plural.slice(0, -1)} (${count} checked)`,
+  );
+  const none = each.join(' and ') || `no evidence was read (policy asks for ${trusted.join(', ')}); nothing`;
+  const cause = why === undefined ? (yet ? ' yet' : '') : `: ${why}`;
+  return `${none} names node ${node}${cause}${without === undefined ? '' : `; ${without}`}`;
 }
 
-function nameWords({ name: { kind, value } }: Pick<FactsOf<'of-another'>, 'name'>): string {
+function nameWords({ kind, value }: FactsOf<'of-another'>['name']): string {
   return `${kind === 'dns' ? 'DNS name' : 'IP'} ${value}`;
 }
 
@@ -88,20 +72,9 @@ export function ownerWords({ node, object, notLive }: FactsOf<'of-another'>['own
 }
 
 /** The message of the condition that records a decision in a CertificateSigningRequest. */
-export function conditionMessage({
-  verdict,
-  reason,
-  policy = '',
-  facts,
-}: {
-  readonly verdict: VerdictKind;
-  readonly reason: Reason;
-  readonly policy?: string;
-  readonly facts: VerdictFacts;
-}): string {
+export function conditionMessage(facts: VerdictFacts, denial: Reason | undefined, policy = ''): string {
   const why = verdictSentence(facts);
-  if (facts.cause === 'recovered') return why;
-  return `policy ${policy}: ${verdict === 'approve' ? '' : `${reason}: `}${why}`;
+  return facts.cause === 'recovered' ? why : `policy ${policy}: ${denial === undefined ? '' : `${denial}: `}${why}`;
 }
 
 /** A verdict as JSON: its facts, and the sentence that they make. */

@@ -55,9 +55,7 @@ export function about(object: string | undefined, found: string): string {
 
 /** Reasons that are not already shown as unreadable. */
 export function otherReasons(reasons: readonly HoldReason[], unread: readonly Problem[]): readonly HoldReason[] {
-  return reasons.filter(
-    (reason) => !unread.some(({ object, message }) => object === reason.object && message === reason.message),
-  );
+  return reasons.filter(({ id }) => unread.length === 0 || id !== 'everything-read');
 }
 
 /** Problems with remedies; a remedy that several share in a row is shown once. */

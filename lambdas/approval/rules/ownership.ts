@@ -347,10 +347,11 @@ function missing(
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): VerdictFacts {
+  const about = { node: printable(node, 100), without: whyWithout(node, evidence, policy) };
+  if (notLive !== undefined) return { cause: 'former', ...about, owner: ownerFacts(notLive) };
   return {
-    cause: 'no-object',
-    node: printable(node, 100),
-    former: notLive && ownerFacts(notLive),
+    cause: 'nobody',
+    ...about,
     looked: evidence.readings.flatMap((reading) =>
       reading.ok && policy.evidence.includes(reading.source)
         ? [{ source: reading.source, count: reading.lookedAt }]
@@ -360,7 +361,6 @@ function missing(
     // An instance is there before its node asks; a Machine gets its node later.
     yet: evidence.readings.some(({ source, ok }) => ok && source === 'machine') || undefined,
     why: nodeWithoutInstance(node) ?? namesake,
-    without: whyWithout(node, evidence, policy),
   };
 }
 

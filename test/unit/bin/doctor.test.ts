@@ -149,21 +149,6 @@ berlin-prod
   → signer: Look.`);
   });
 
-  it('says a long cause once', () => {
-    const found = 'create selfsubjectaccessreviews on https://berlin.example.com: 403 Forbidden';
-    const refused = ['list-nodes', 'get-nodes', 'list-machines'].map((id) => ({
-      ...REFUSED,
-      id,
-      object: 'all',
-      found,
-    }));
-    const printed = draw(doctorLines([{ subject: 'x', checks: refused }]));
-    expect(printed.split(found)).toHaveLength(2);
-    expect(printed).toMatch(
-      /list-nodes +all +create self[^\n]*\n {2}✖ {2}get-nodes +all +as above\n {2}✖ {2}list-machines +all +as above\n/,
-    );
-  });
-
   it('has a line for all that one failure keeps from being tried', () => {
     const skipped = ['a', 'b', 'c'].map((id) => ({
       id,

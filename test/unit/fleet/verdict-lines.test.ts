@@ -39,7 +39,7 @@ describe('verdictLines', () => {
 
   it('shows the impersonation among a thousand approvals, and bounds every text', () => {
     const long = '\u202e'.repeat(5_000);
-    const proof = { object: long, names: Array.from({ length: 100 }, () => long), more: 0 };
+    const proof = { object: long, names: Array.from({ length: 100 }, () => long), count: 100 };
     const facts = { cause: 'proven', proofs: Array.from({ length: 100 }, () => proof) } as const;
     const rows = Array.from({ length: 1_000 }, (_, n) => rowOf({ uid: `${n}`, hostile: n === 999, facts }));
     const lines = verdictLines(rows, at());

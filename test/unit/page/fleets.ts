@@ -305,7 +305,7 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           reason: 'Proven',
           facts: {
             cause: 'proven',
-            proofs: [{ object: 'Machine eksa-system/md-0-x7k2', names: ['worker-7', '10.0.1.23'], more: 0 }],
+            proofs: [{ object: 'Machine eksa-system/md-0-x7k2', names: ['worker-7', '10.0.1.23'], count: 2 }],
           },
           outcome: 'written',
           at: ago(9),
