@@ -1,6 +1,7 @@
 import { canonicalDnsName, isDnsName, readsAsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { Evidence, Owner } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
@@ -223,7 +224,7 @@ function failureOf(
   const isMissing = failure.reason === 'EvidenceMissing' && proofs.every(({ ownedBy }) => ownedBy === undefined);
   const hasNone = !nodes.has(node) || nodeWithoutInstance(node) !== undefined;
   return {
-    why: failure.message,
+    why: verdictSentence(failure.facts),
     isUnread: failure.reason === 'EvidenceUnreadable' || readings.some(({ ok }) => !ok),
     isUntold: (isMissing && hasNone) || readings.every(({ ok }) => !ok),
   };

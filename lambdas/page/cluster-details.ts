@@ -1,4 +1,3 @@
-import { verdictWords } from '../approval/verdict-words.ts';
 import { clusterCommand, pasteable } from '../command.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
@@ -18,6 +17,7 @@ import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
 import { TOLERANT_AUDIT } from '../words/next.ts';
+import { verdictSentence, verdictWords } from '../words/verdict-words.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
@@ -141,7 +141,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           tone,
           words,
           reason: line.reason,
-          message: cut(line.message, 300),
+          message: cut(verdictSentence(line.facts), 300),
           hostile: line.hostile,
         };
       }),

@@ -270,7 +270,11 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           node: 'worker-3',
           verdict: 'leave',
           reason: 'SanNotOwned',
-          message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+          facts: {
+            cause: 'of-another',
+            name: { kind: 'ip', value: '10.0.1.24' },
+            owner: { node: 'worker-8', object: 'Machine eksa-system/md-0-k2m1' },
+          },
           outcome: 'none',
           at: ago(3),
           hostile: true,
@@ -281,7 +285,10 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           node: 'worker-7',
           verdict: 'approve',
           reason: 'Proven',
-          message: 'worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2',
+          facts: {
+            cause: 'proven',
+            proofs: [{ object: 'Machine eksa-system/md-0-x7k2', names: ['worker-7', '10.0.1.23'], count: 2 }],
+          },
           outcome: 'written',
           at: ago(9),
         },
@@ -460,7 +467,7 @@ export function worstFleet(count: number): FleetHealth {
           ...indexed,
           audit: auditOf(seed, 'eks-anywhere', { findings, findingCount: 40 }),
           verdicts: Array.from({ length: 20 }, () =>
-            verdicts.map((line) => ({ ...line, message: long('why') })),
+            verdicts.map((line) => ({ ...line, facts: { cause: 'fault' as const, problem: long('why') } })),
           ).flat(),
         },
       };
