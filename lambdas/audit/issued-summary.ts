@@ -1,5 +1,5 @@
 import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contracts/audit-summary.ts';
-import { NOT_ISSUED, type Observation } from '../contracts/observation.ts';
+import type { Observation } from '../contracts/observation.ts';
 import { compare } from '../words.ts';
 import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
 
@@ -8,11 +8,7 @@ import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
  * was judged. Pure.
  */
 export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
-  const certificates = issuedCertificates(
-    observations
-      .filter((one) => one.kind === 'certificate' || one.kind === 'unread')
-      .filter((one) => one.kind === 'certificate' || one.problem !== NOT_ISSUED),
-  );
+  const certificates = issuedCertificates(observations);
   if (certificates.length === 0) return undefined;
   const named = [...Map.groupBy(certificates, ({ approvedBy = '' }) => approvedBy)]
     .filter(([approver]) => approver !== '')
@@ -29,7 +25,7 @@ export function issuedSummaryOf(observations: readonly Observation[]): IssuedSum
 }
 
 function countsOf(certificates: readonly IssuedCertificate[]): VerdictCounts {
-  const counts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
-  for (const { worst } of certificates) counts[worst.issued.verdict] += 1;
+  const counts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
+  for (const { worst } of certificates) counts[worst.issued?.verdict ?? 'unknown'] += 1;
   return counts;
 }

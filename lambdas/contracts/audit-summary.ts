@@ -71,7 +71,6 @@ export const MAX_APPROVERS = 8;
 const VerdictCounts = z.object({
   'names-another': Count,
   'not-proven': Count,
-  'no-longer-proven': Count,
   unknown: Count,
   proven: Count,
 } satisfies Record<IssuedVerdict, unknown>);

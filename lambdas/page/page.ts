@@ -188,7 +188,7 @@ function provenLine(clusters: readonly ClusterHealth[]): Html {
 }
 
 function sumOf(all: readonly VerdictCounts[]): VerdictCounts {
-  const sum = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  const sum = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
   for (const counts of all) for (const verdict of ISSUED_VERDICTS) sum[verdict] += counts[verdict];
   return sum;
 }

@@ -6,7 +6,6 @@ import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.t
 export const VERDICT_LOOKS: Readonly<Record<IssuedVerdict, { readonly symbol: string; readonly tone: string }>> = {
   'names-another': { symbol: '✖', tone: 'critical' },
   'not-proven': { symbol: '!', tone: 'warning' },
-  'no-longer-proven': { symbol: '·', tone: 'past' },
   unknown: { symbol: '?', tone: 'unknown' },
   proven: { symbol: '✔', tone: 'well' },
 };

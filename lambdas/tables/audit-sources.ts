@@ -51,9 +51,6 @@ export const EKS_SOURCES: ReadonlySet<SourceId> = new Set(['eks-cluster', 'eks-a
  */
 export const STORED_MS = 2 * HOUR_MS;
 
-/** Most certificates of a class with `severalAtAPlace` at one place: the newest, and those that expire first. */
-export const REMEMBERED_OF_ONE_PLACE = 16;
-
 /**
  * How the expiry of a certificate is known, best first: the certificate was read; its managing object says so; an
  * annotation says so; it follows from the age of a machine.

@@ -11,7 +11,6 @@ import { MARKS } from '../../terminal/phrases.ts';
 export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: string, paint: Paint]>> = {
   'names-another': MARKS.critical,
   'not-proven': MARKS.warning,
-  'no-longer-proven': MARKS.info,
   unknown: ['?', warn],
   proven: MARKS.well,
 };

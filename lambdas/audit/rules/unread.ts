@@ -6,7 +6,7 @@ import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding
 import { DAY_MS } from '../../time.ts';
 import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
-import { type KnownObservations, placesOf } from '../keep-observations.ts';
+import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 import type { Stake } from './stakes.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
@@ -94,11 +94,7 @@ function beginningsOf(findings: readonly ExpiryFinding[], source: SourceId): rea
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, staked, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
-  // The place itself; only if nothing was seen there, what else its machine showed.
-  const seen = (place: UnreadObservation): number | undefined => {
-    const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
-    return exact ?? greatest(others.filter((at) => at !== undefined));
-  };
+  const seen = (place: UnreadObservation): number | undefined => seenAt.get(placeOf(place));
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
     .filter(isPlace)
@@ -121,10 +117,10 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
     const code = codeOfUnread(first.problem);
     const isLost = code === 'Unreachable' && old.length > 0;
-    const lostIds = new Set(old.flatMap(idsOf));
-    const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
+    const lost = new Set(old.map(placeOf));
+    const isBiting = isLost && bites(unknown, (said) => lost.has(placeOf(said)));
     const count = new Set(old.map(({ where }) => where)).size;
-    const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
+    const longAgo = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
     const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
@@ -134,7 +130,7 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
         object: what === undefined ? `places of ${source}` : `${source} ${what}`,
         what,
         places: wheres,
-        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${lost}${advice(first)}`,
+        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${longAgo}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
         // Reading them was no problem: the first one shows it.
         words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },
@@ -147,11 +143,6 @@ function isPlace(unread: UnreadObservation): unread is UnreadObservation & { rea
   return unread.where !== undefined;
 }
 
-/** A machine may have answered at another address than the current one. */
-function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
-  return placesOf(observation).map((place) => `${observation.source}\n${place}`);
-}
-
 function greatest(numbers: readonly number[]): number | undefined {
   return numbers.reduce<number | undefined>((most, number) => Math.max(most ?? number, number), undefined);
 }
@@ -162,7 +153,8 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   for (const observation of kept) {
     if (observation.kind !== 'certificate') continue;
     const at = timeOf(observation.observedAt) ?? 0;
-    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? at, at));
+    const place = placeOf(observation);
+    seenAt.set(place, Math.max(seenAt.get(place) ?? at, at));
   }
   return seenAt;
 }

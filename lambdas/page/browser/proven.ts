@@ -54,7 +54,7 @@ function row(approver: string, numbers: Issued[0]): HTMLElement {
 }
 
 function countsOf(numbers: Issued[0]): VerdictCounts {
-  const counts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  const counts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
   WORST_LAST.forEach((verdict, index) => {
     counts[verdict] = numbers[index] ?? 0;
   });

@@ -43,7 +43,7 @@ describe('summaryOf', () => {
       fingerprint: `${node}`,
       issued: { verdict, approvedBy },
     });
-    const verdicts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+    const verdicts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
     const observations = [
       issuedTo(1, 'proven', 'AutoApproved'),
       // The same certificate, seen by another source: the worst counts, once.

@@ -88,7 +88,7 @@ function endsOf(seed: number, provider: 'eks' | 'eks-anywhere'): readonly ClassE
 export function issuedOf(
   ...approvers: readonly (readonly [approvedBy: string | undefined, counts: Partial<VerdictCounts>])[]
 ): IssuedSummary {
-  const none: VerdictCounts = { 'names-another': 0, 'not-proven': 0, 'no-longer-proven': 0, unknown: 0, proven: 0 };
+  const none: VerdictCounts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
   const byApprover = approvers.map(([approvedBy, counts]) => ({ approvedBy, counts: { ...none, ...counts } }));
   const of = (verdict: IssuedVerdict) => byApprover.reduce((sum, { counts }) => sum + counts[verdict], 0);
   return {
@@ -272,7 +272,7 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
         findingCount: 2,
         ends: [soon, ...ends],
         issued: issuedOf(
-          ['CertMarshalApproved', { proven: 36, 'no-longer-proven': 2 }],
+          ['CertMarshalApproved', { proven: 36, unknown: 2 }],
           ['KubectlApprove', { proven: 2 }],
           [undefined, { proven: 1, unknown: 1 }],
         ),
@@ -327,7 +327,7 @@ export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance
     findings: [finding],
     findingCount: 1,
     issued: issuedOf(
-      ['CertMarshalApproved', { proven: 33, 'no-longer-proven': 2 }],
+      ['CertMarshalApproved', { proven: 33, unknown: 2 }],
       ['KubectlApprove', { proven: 2, 'not-proven': 2, 'names-another': 1 }],
       [undefined, { proven: 1, unknown: 1 }],
     ),

@@ -501,7 +501,7 @@ describe('what is remembered', () => {
   });
 
   it('until there is a newer one', () => {
-    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const newer = { ...issued, notBefore: days(0), notAfter: days(365) };
     const next = assess([newer, member(), read('nodes'), read('signing-requests')], first);
     expect(codes(next)).toEqual([]);
     expect(next.observations.filter(({ kind }) => kind === 'certificate')).toEqual([newer]);
@@ -518,7 +518,7 @@ describe('what is remembered', () => {
   });
 
   it('and not replaced by an older one that is shown late', () => {
-    const newer = { ...issued, where: 'CertificateSigningRequest csr-2', notBefore: days(0), notAfter: days(365) };
+    const newer = { ...issued, notBefore: days(0), notAfter: days(365) };
     const before = assess([newer, member(), read('nodes'), read('signing-requests')]);
     const late = { ...issued, observedAt: days(1) };
     expect(codes(assess([late, member(), read('nodes'), read('signing-requests')], before, NOW + DAY))).toEqual([]);
@@ -686,7 +686,11 @@ describe('what could not be read', () => {
     const place = { where: '10.0.1.31:6443', what: 'kube-apiserver' } as const;
     const told = (hours: number, end = 300) => {
       const first = assess([certificate({ ...place, member: 'cp-1', notAfter: days(end) }), read('tls')]);
-      const { findings } = assess([unread('tls', place), read('tls')], first, NOW + hours * HOUR);
+      const { findings } = assess(
+        [unread('tls', { ...place, member: 'cp-1' }), read('tls')],
+        first,
+        NOW + hours * HOUR,
+      );
       return findings.find(({ object }) => object === 'tls kube-apiserver');
     };
     const after = (hours: number) => told(hours)?.message;
@@ -706,17 +710,6 @@ describe('what could not be read', () => {
     expect(codes(assess([usual, read('tls')]))).toEqual([]);
     const first = assess([certificate(scheduler), read('tls')]);
     expect(codes(assess([usual, read('tls')], first))).toEqual(['warning Unreachable tls kube-scheduler']);
-  });
-
-  it.each([
-    [-1, true, 60, 0],
-    [-1.1, true, 60, 1],
-    [-1.1, undefined, 60, 0],
-    [-1.1, true, -0.5, 0],
-  ] as const)('for more than a day leaves a certificate unjudged: %d', (since, evidenceUnread, end, count) => {
-    const issued = { verdict: 'unknown', since: days(since), evidenceUnread } as const;
-    const shown = { what: 'kubelet-serving', where: 'a:10250', member: 'a', notAfter: days(end), issued } as const;
-    expect(found(assess([certificate(shown), read('tls')]), 'SourceUnread')).toHaveLength(count);
   });
 
   it('was last seen when the first of the places was that anybody saw', () => {

@@ -62,10 +62,7 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
 /** Judges as an audit does that could read nothing. */
 export const NO_EVIDENCE: IssuedJudge = {
   ofRequest: () => ({ verdict: 'unknown' }),
-  ofApproved: () => undefined,
   shown: () => ({ verdict: 'unknown' }),
-  unreadable: ({ why }) => ({ verdict: 'not-proven', why }),
-  again: (observation) => observation,
 };
 
 export interface Surroundings {

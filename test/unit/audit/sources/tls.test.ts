@@ -446,7 +446,6 @@ describe('what is told', () => {
     expect(none).toContainEqual(
       expect.objectContaining({
         where: `127.0.0.2:${kubelet}`,
-        alsoTried: [`127.0.0.3:${kubelet}`],
         problem: 'refused',
         message: `127.0.0.2:${kubelet} and 127.0.0.3:${kubelet}: connection refused`,
       }),
