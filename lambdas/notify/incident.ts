@@ -1,4 +1,5 @@
 import { commandOf, nameInId } from '../audit/commands.ts';
+import { clusterCommand, isWord } from '../command.ts';
 import type { KeptFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
@@ -105,13 +106,17 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const watched = table.watchedSignal(alarm);
   const signal = cluster.signals.find(({ id }) => id === watched);
   const groups = findingGroups(entryOf(index?.clusters, cluster.id)?.audit);
-  const shown = groups.find(({ id }) => id === watched)?.shown ?? [];
-  const finding = shown.find((one) => what === undefined || one.what === what);
+  const group = groups.find(({ id }) => id === watched);
+  const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
-  const story = (what === undefined ? undefined : finding?.message) ?? signal?.story ?? '';
-  const isDated = timeOf(finding?.due ?? signal?.due) !== undefined;
-  const label = isDated ? cluster.name : `${cluster.name}, since ${dateOf(signal?.since)}`;
-  const command = commandFor(alarm, cluster, finding);
+  // The signal tells of the worst class.
+  const {
+    story = table.ALARMS[alarm].meaning.replace(/\.$/, ''),
+    since,
+    due,
+  } = what === undefined ? { ...signal } : { ...finding, story: finding?.message };
+  const label = timeOf(due) === undefined ? `${cluster.name}, since ${dateOf(since ?? signal?.since)}` : cluster.name;
+  const command = commandFor(incident, cluster, finding);
   return {
     title: `${label}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
     lines: [
@@ -122,7 +127,6 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   };
 }
 
-/** What fails, now or then. */
 function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: KeptFinding | undefined): string {
   const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
   const due = timeOf(finding?.due);
@@ -133,8 +137,10 @@ function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: K
   return said === undefined ? '' : ` ${said}`;
 }
 
-function commandFor(alarm: table.AlarmId, cluster: Cluster, finding: KeptFinding | undefined): string {
+function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: KeptFinding | undefined): string {
   const known = inertCluster(cluster.id, cluster);
+  const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
+  if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
   if (finding !== undefined && known.name !== '' && inertWord(finding.object) !== '') return commandOf(finding, known);
   return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
 }
