@@ -110,15 +110,12 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
   // The signal tells of the worst class.
-  const {
-    story = table.ALARMS[alarm].meaning.replace(/\.$/, ''),
-    since,
-    due,
-  } = what === undefined ? { ...signal } : { ...finding, story: finding?.message };
-  const label = timeOf(due) === undefined ? `${cluster.name}, since ${dateOf(since ?? signal?.since)}` : cluster.name;
+  const about = what === undefined ? signal : finding;
+  const story = (what === undefined ? signal?.story : finding?.message) ?? table.ALARMS[alarm].meaning.slice(0, -1);
+  const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
   const command = commandFor(incident, cluster, finding);
   return {
-    title: `${label}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
+    title: `${cluster.name}${since}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
     lines: [
       ...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]),
       ...(command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : []),
