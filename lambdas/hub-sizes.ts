@@ -14,7 +14,7 @@ export const HUB_SIZES = {
    * Developer Guide, "Creating and managing Lambda function URLs", throttling.
    */
   webhook: { memoryMiB: 256, timeoutSeconds: 5, concurrency: 2, keyEverySeconds: 300 },
-  notify: { memoryMiB: 1_024, timeoutSeconds: 30, looksEverySeconds: 300 },
+  notify: { memoryMiB: 1_024, timeoutSeconds: 30 },
   snapshots: { keptDays: 35 },
   /** A new report page is made when the last one is this old. */
   page: { everySeconds: 300 },

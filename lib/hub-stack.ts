@@ -53,7 +53,14 @@ export class HubStack extends Stack {
     const { monitoring } = fleet;
     const { architecture } = hub;
     const scheduler = schedulerRole(this);
-    const { notify } = new Notify(this, 'Notify', { monitoring, state, topics, scheduler, architecture, key });
+    const { notify, alarmEvents } = new Notify(this, 'Notify', {
+      monitoring,
+      state,
+      topics,
+      scheduler,
+      architecture,
+      key,
+    });
 
     // Spoke accounts and access entries name these roles, also after the stack is replaced: a generated name would have
     // to be copied there by hand each time.
@@ -140,6 +147,7 @@ export class HubStack extends Stack {
       plan,
       report,
       notify,
+      alarmEvents,
       webhook,
       sweeps: lanes.map(({ laneName, sweep }) => ({ name: laneName, fn: sweep })),
       tick,
@@ -149,7 +157,6 @@ export class HubStack extends Stack {
     const alarms = fleetAlarms(this, {
       settings: monitoring.alarms,
       hub: watched,
-      notified: topics.alarms,
       people: topics.critical,
       runbooks: monitoring.runbooks,
     });
@@ -171,7 +178,7 @@ export class HubStack extends Stack {
       ],
       WarningTopicArn: [
         topics.warning.topicArn,
-        'What can wait until the morning, and the daily digest; subscribe a mailbox or a channel to it',
+        'What can wait until the morning, and the daily message; subscribe a mailbox or a channel to it',
       ],
       PagerTopicArn: [
         topics.pager.topicArn,
@@ -179,7 +186,7 @@ export class HubStack extends Stack {
       ],
       ChatTopicArn: [
         topics.chat.topicArn,
-        'The same for Slack and Teams, and the daily digest; map it to a channel in Amazon Q Developer',
+        'The same for Slack and Teams, and the daily message; map it to a channel in Amazon Q Developer',
       ],
       FallbackTopicArn: [
         topics.fallback.topicArn,

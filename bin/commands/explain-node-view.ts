@@ -14,11 +14,9 @@ import { VERDICT_MARKS } from './audit/issued.ts';
 import type { NodeExplanation } from './explain-node.ts';
 import { nameRows } from './explain-view.ts';
 
-const NOW_ALONE = 'This shows what is proven now; an audit remembers what was proven before.';
 const RUNBOOKS: Readonly<Partial<Record<IssuedVerdict, FindingCode>>> = {
   'names-another': 'IssuedNamesAnother',
   'not-proven': 'IssuedUnproven',
-  'no-longer-proven': 'IssuedUnproven',
 };
 
 interface Rendering extends Places {
@@ -59,10 +57,7 @@ function nextLines(verdict: IssuedVerdict | undefined, places: Places): Lines {
   if (verdict === 'proven') return [];
   if (verdict === 'unknown') return hang('  → ', 'Find out why the evidence cannot tell, and run this again.');
   const code = verdict === undefined ? 'IssuerUnknown' : RUNBOOKS[verdict];
-  return [
-    verdict !== undefined && hang('  ', NOW_ALONE),
-    code !== undefined && hang('  → ', runbookPlace(kebab(code), places)),
-  ];
+  return [code !== undefined && hang('  → ', runbookPlace(kebab(code), places))];
 }
 
 function headline({ node, seen, judged, names }: NodeExplanation): string {

@@ -7,10 +7,8 @@ import {
   type JudgedIssued,
   judgeIssued,
   judgeShown,
-  type KnownMachines,
-  nodeOfCertificate,
+  type LastVerdict,
 } from '../../lambdas/approval/issued.ts';
-import { issuedNames } from '../../lambdas/approval/issued-names.ts';
 import { observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
@@ -45,7 +43,7 @@ export interface NodeExplanation {
   /** The request that it was issued for, until Kubernetes deletes it. */
   readonly request?: Pick<CountedRequest, 'name' | 'approvedBy'> | undefined;
   /** Absent if the cluster did not issue the certificate: clients that trust the cluster reject it. */
-  readonly judged?: JudgedIssued | undefined;
+  readonly judged?: Pick<JudgedIssued, 'verdict' | 'why'> | undefined;
   readonly names: readonly NameProof[];
   /** What could not be read. */
   readonly problems: readonly Problem[];
@@ -84,7 +82,7 @@ export async function explainNodeCommand(
   if (!isDnsName(canonicalDnsName(node)))
     throw new UsageError(`--node "${printable(node, 100)}" is not a name that a Node can have`);
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
-  const explanation = await explainNode(target, query, io.clock(), signal);
+  const explanation = await explainNode(target, query, signal);
   if (explanation === undefined) {
     io.stderr.write(`${cluster.name} has no Node ${printable(node)}. kubectl get nodes lists all.\n`);
     return EXIT.incomplete;
@@ -120,16 +118,12 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
   };
 }
 
-/**
- * Only an audit knows earlier owners. Here the present owner of an address counts as its owner when the certificate was
- * issued.
- */
-const AS_NOW: KnownMachines = { bornAt: () => 0, madeAt: () => undefined, hadAddress: () => true };
+/** A person who asks does not wait for a second audit to see the same. */
+const LAST: LastVerdict = { verdict: 'unknown', addressOfAnother: true };
 
 async function explainNode(
   target: SweepTarget,
   query: NodeQuery,
-  now: number,
   signal: AbortSignal,
 ): Promise<NodeExplanation | undefined> {
   const { node, port, policies } = query;
@@ -142,36 +136,31 @@ async function explainNode(
   ]);
   const answer = await shake(target, query, addressesOf(own, evidence), signal);
 
-  const grounds: IssuedGrounds = {
-    cluster,
-    evidence,
-    policies,
-    machines: AS_NOW,
-    now,
-  };
+  const grounds: IssuedGrounds = { cluster, evidence, policies, nodes };
   const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
   if (answer.ok) {
     const { certificate, host, keyProven } = answer;
     const { fingerprint } = certificate;
+    const judged = judgeShown(certificate, { node, address: host, keyProven }, grounds, LAST);
     return {
       node,
       seen: { in: 'handshake', where: placeOf(host, port), keyProven, certificate },
       request: requests.issued.find((request) => request.certificate.fingerprint === fingerprint),
-      judged: judgeIn(target, answer, () => judgeShown(certificate, { node, address: host, keyProven }, grounds)),
-      names: issuedNames({ ...certificate, node: nodeOfCertificate(certificate) ?? node }, grounds),
+      judged: judgeIn(target, answer, judged),
+      names: judged.names,
       problems,
     };
   }
   const [newest] = requests.issued;
   const { waiting } = requests;
   if (newest === undefined) return { node, waiting, names: [], problems: [answer.problem, ...problems] };
-  const claim = claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes);
+  const judged = judgeIssued(claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes), grounds, LAST);
   return {
     node,
     seen: { in: 'request', certificate: newest.certificate },
     request: newest,
-    judged: judgeIssued(claim, grounds),
-    names: issuedNames(claim, grounds),
+    judged,
+    names: judged.names,
     problems: [answer.problem, ...problems],
   };
 }
@@ -300,11 +289,11 @@ async function shake(
 function judgeIn(
   { workload: { caPem } }: SweepTarget,
   { certificate, sentAlong }: Extract<Shown, { ok: true }>,
-  judge: () => JudgedIssued,
-): JudgedIssued | undefined {
+  judged: JudgedIssued,
+): Pick<JudgedIssued, 'verdict' | 'why'> | undefined {
   const authorities = caPem === undefined ? [] : readable(decodeBundle(caPem).certificates);
   const isIssued = authorities.length === 0 ? undefined : leadsTo(certificate, sentAlong, authorities);
-  if (isIssued === true) return judge();
+  if (isIssued === true) return judged;
   return isIssued === false
     ? undefined
     : {

@@ -12,7 +12,7 @@ import { coverageFindings } from './rules/coverage.ts';
 import type { Draft } from './rules/draft.ts';
 import { eksAuthorityFindings } from './rules/eks-authority.ts';
 import { findingsOf } from './rules/findings.ts';
-import { issuedFindings, unjudgedFindings } from './rules/issued.ts';
+import { issuedFindings } from './rules/issued.ts';
 import { clockFindings, kubeletFindings } from './rules/kubelet.ts';
 import { requestFindings } from './rules/request.ts';
 import { stakes } from './rules/stakes.ts';
@@ -23,8 +23,6 @@ export interface AssessedCluster {
   /** As in {@link Snapshot}. */
   readonly id: string;
   readonly provider: Provider;
-  /** Name in EKS or Cluster API, for commands. @default the id */
-  readonly name?: string;
 }
 
 export interface Assessment {
@@ -75,16 +73,15 @@ export function* assessInSteps(
     () => eksAuthorityFindings(all, now),
     () => kubeletFindings(all, certificates, now),
     () => requestFindings(all, certificates, provider, now),
-    () => issuedFindings(certificates, all, now),
-    () => unjudgedFindings(certificates, now),
+    () => issuedFindings(all),
     () => clockFindings(all),
     () => unreadFindings({ known, certificates, staked, findings: before.findings, thresholds, now }),
     () => coverageFindings({ provider, observations: all, certificates, before, read, now }),
-    () => cutFindings(bounded),
+    () => cutFindings(all, bounded),
   ];
   for (const rule of rules) {
     for (const draft of rule()) drafts.push(draft);
     yield;
   }
-  return { findings: yield* findingsOf(cluster, drafts, before.findings, now), observations: bounded.kept };
+  return { findings: yield* findingsOf(cluster.id, drafts, before.findings, now), observations: bounded };
 }

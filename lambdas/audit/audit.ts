@@ -1,6 +1,6 @@
 import { notRead } from '../approval/evidence/believed.ts';
 import { AwsError } from '../aws/errors.ts';
-import type { MemberObservation, Observation } from '../contracts/observation.ts';
+import type { Observation } from '../contracts/observation.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
@@ -12,7 +12,8 @@ import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
 import type { AuditTarget } from './audit-target.ts';
-import { createIssuedJudge, type IssuedJudge, isOpenVerdict } from './issued-judge.ts';
+import { createIssuedJudge } from './issued-judge.ts';
+import { keepObservations } from './keep-observations.ts';
 import type { Thresholds } from './rules/thresholds.ts';
 import { AUDIT_SOURCES } from './sources.ts';
 
@@ -52,7 +53,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   let waitedMs = 0;
   const run = async (
     stage: AuditSource['stage'],
-    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge' | 'hasSuccessor'>,
+    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge'>,
   ) => {
     const stageAt = clock();
     const results = await Promise.all(
@@ -71,23 +72,20 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
     return results.map(({ read }) => read);
   };
 
-  const nothing = { members: [], authorities: [], issuedJudge: neverAsked, hasSuccessor: false };
+  const nothing = { members: [], authorities: [], issuedJudge: neverAsked };
   const first = await run('first', nothing);
   const seen = first.flatMap(({ observations }) => observations);
-  const members = withRemembered(seen, previous).filter(isMember);
+  const known = (now: readonly Observation[]) => keepObservations(now, previous?.observations ?? [], startedAt).all;
+  const members = known(seen).filter((one) => one.kind === 'member');
   const authorities = first.flatMap((source) => source.authorities ?? []);
   const listed = first.flatMap(({ evidence }) => evidence ?? []);
-  const issuedJudge = once(async () =>
-    createIssuedJudge({ target, listed, members, previous, now: startedAt, signal }),
-  );
+  const issuedJudge = once(async () => createIssuedJudge(target, listed, members, previous, signal));
   const second = await run('second', { ...nothing, members, authorities, issuedJudge });
   const later = second.flatMap(({ observations }) => observations);
-  const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(withRemembered(later, previous)) });
-  const known = previous?.observations.some(isOpenVerdict) ? judgedAgain(previous, await issuedJudge()) : previous;
-  const all = [...seen, ...later, ...third.flatMap(({ observations }) => observations), ...clocks(target, clock())];
-  const { provider, name } = target.cluster;
+  const all = [...seen, ...later, ...clocks(target, clock())];
+  const { provider } = target.cluster;
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id: target.id, provider, name }, all, known, thresholds, clock()),
+    assessInSteps({ id: target.id, provider }, all, previous, thresholds, clock()),
   );
   return {
     snapshot: {
@@ -128,11 +126,6 @@ const LISTS_OF_OWNERS: Partial<Record<SourceId, 'machine' | 'node'>> = { machine
 
 async function neverAsked(): Promise<never> {
   throw new Error('only sources of the second stage judge');
-}
-
-function judgedAgain(previous: Snapshot, judge: IssuedJudge): Snapshot {
-  const observations = previous.observations.map((one) => (isOpenVerdict(one) ? judge.again(one) : one));
-  return { ...previous, observations };
 }
 
 /** The observations of the previous audit, if this one does not ask EKS. */
@@ -185,22 +178,6 @@ function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId
     ({ kind }) => kind !== 'read' && kind !== 'off' && kind !== 'unread',
   );
   return new Set(told.map(({ source }) => source));
-}
-
-/** Adds the previous observations of sources that failed now, so that their machines are still checked. */
-function withRemembered(seen: readonly Observation[], previous: Snapshot | undefined): readonly Observation[] {
-  const failed = new Set(seen.flatMap((seenNow) => (seenNow.kind === 'unread' ? [seenNow.source] : [])));
-  const remembered = (previous?.observations ?? []).filter(({ source }) => failed.has(source));
-  return [...seen, ...remembered];
-}
-
-function hasSuccessor(observations: readonly Observation[]): boolean {
-  const authorities = observations.filter((observation) => observation.kind === 'authority');
-  return new Set(authorities.map(({ id }) => id)).size > 1;
-}
-
-function isMember(observation: Observation): observation is MemberObservation {
-  return observation.kind === 'member';
 }
 
 function clocks({ workload: { clock, server } }: AuditTarget, now: number): readonly Observation[] {

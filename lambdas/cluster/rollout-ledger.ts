@@ -109,7 +109,7 @@ export function createRolloutLedger({ objects, limits, clock }: RolloutLedgerOpt
       };
     },
 
-    async claim(rollout, signal) {
+    async take(rollout, signal) {
       const loaded = await load(signal);
       if (loaded.damage !== undefined) throw damaged(loaded.damage);
       const { id, cluster, trigger, at } = rollout;

@@ -33,6 +33,7 @@ const REMOVED_KEYS: Readonly<Record<string, string>> = {
   'monitoring.alarms.FunctionDuration': 'is SweepTimeout now, about sweeps alone',
   'monitoring.alarms.FunctionThrottles': 'is gone; Executions replaces it',
   'monitoring.alarms.QueueAge': 'is gone with the queues; Executions replaces it',
+  'monitoring.digest': 'is monitoring.daily now, with the same keys',
   'hub.hints': 'is gone; remove it: each cluster is swept every minute, and hub.webhook sweeps one immediately',
   'rollouts.clusters.nodeGroups':
     'is gone; remove it: the finding SuccessorNotTrusted names the command that updates a node group',

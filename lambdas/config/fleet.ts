@@ -32,7 +32,7 @@ export const DEFAULT_MONITORING = {
   alarms: {},
   maintenance: [],
   objective: 0.999,
-  digest: { at: '07:00', timeZone: 'UTC' },
+  daily: { at: '07:00', timeZone: 'UTC' },
   subscribe: {},
   reportLinks: true,
   dashboard: true,

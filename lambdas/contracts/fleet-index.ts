@@ -1,11 +1,13 @@
 import * as z from 'zod/mini';
+import { CLUSTER_STATES } from '../tables/cluster-states.ts';
+import { MAX_STORY, SIGNAL_IDS } from '../tables/signals.ts';
 import { isAhead } from '../time.ts';
 import { AuditSummary } from './audit-summary.ts';
-import { type Contract, list, lossy, lossyRecord, read, text } from './contract.ts';
+import { type Contract, list, lossy, lossyList, lossyRecord, printed, read, text } from './contract.ts';
 import { MAX_WORKLOAD_CLUSTERS, SweepOutcome, VerdictLines, WorkloadCluster } from './outcome.ts';
 import { Problem } from './problem.ts';
 import { RolloutSummary } from './rollout-summary.ts';
-import { Addresses, Count, Flag, Instant, Time } from './values.ts';
+import { Addresses, CertificateTime, ClusterId, Count, Flag, Instant, Namespace, Provider, Time } from './values.ts';
 
 const MAX_CLUSTERS = 100_000;
 export const MAX_FINDINGS = 100;
@@ -74,6 +76,49 @@ const Apart = lossyRecord(z.object({ lane: text(40), part: text(40), until: Inst
 /** By id. */
 export type Apart = Contract<typeof Apart>;
 
+/** What a cluster needs a person for, as report saw it: what a message is made of. */
+const StoredHealth = z.object({
+  at: Time,
+  /** Clusters in the fleet. */
+  clusterCount: Count,
+  counts: z.record(z.enum(CLUSTER_STATES), Count),
+  /** Those with signals, the most urgent first. */
+  clusters: lossyList(
+    z.object({
+      id: ClusterId,
+      name: printed(120),
+      namespace: z.optional(Namespace),
+      provider: z.optional(Provider),
+      isManaged: z.optional(z.boolean()),
+      state: z.enum(CLUSTER_STATES),
+      signals: lossyList(
+        z.object({
+          id: z.enum(SIGNAL_IDS),
+          value: z.number(),
+          classes: z.optional(z.record(z.string(), Count)),
+          story: printed(MAX_STORY),
+          since: lossy(CertificateTime),
+          due: lossy(CertificateTime),
+        }),
+        SIGNAL_IDS.length,
+      ),
+    }),
+    MAX_CLUSTERS,
+  ),
+});
+export type StoredHealth = Contract<typeof StoredHealth>;
+
+/** A series that was above 0 in the last minutes. */
+const PublishedSeries = z.object({
+  signal: z.enum(SIGNAL_IDS),
+  /** An id, or `*`. */
+  cluster: text(310),
+  what: z.optional(text(40)),
+  /** The last tick at which it was above 0, in milliseconds since the epoch. */
+  at: Instant,
+});
+export type PublishedSeries = Contract<typeof PublishedSeries>;
+
 /** The state of the whole fleet, folded from outcomes. Only report writes it; plan reads it. */
 const FleetIndex = z.object({
   version: z.literal(2),
@@ -85,6 +130,9 @@ const FleetIndex = z.object({
   /** What keeps clusters from being swept, the discovery from being whole, and the hub from working. */
   problems: list(Finding, MAX_FINDINGS),
   apart: Apart,
+  /** At the newest tick with published metrics. */
+  health: lossy(StoredHealth),
+  series: lossyList(PublishedSeries, MAX_CLUSTERS),
   /** By id. */
   clusters: lossyRecord(IndexedCluster, MAX_CLUSTERS),
 });
@@ -100,13 +148,15 @@ export type FleetIndex = Contract<typeof FleetIndex>;
 export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
   const index = read(FleetIndex, value);
   if (!index.ok) return undefined;
-  const { rebuiltAt, reported, problems, clusters } = index.value;
+  const { rebuiltAt, reported, problems, health, series, clusters } = index.value;
   const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
   return {
     ...index.value,
     rebuiltAt: isAhead(rebuiltAt, now) ? undefined : rebuiltAt,
     reported: isAhead(reported, now) ? undefined : reported,
     problems: problems.filter(({ since }) => !isAhead(since, now)),
+    health: isAhead(health?.at, now) ? undefined : health,
+    series: series.filter(({ at }) => !isAhead(at, now)),
     clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),
   };
 }

@@ -58,11 +58,8 @@ const Use = z.object({
 export type Use = Contract<typeof Use>;
 
 const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
-const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
+export const Role = z.enum(['control-plane', 'etcd', 'worker']);
 export type MemberRole = z.infer<typeof Role>;
-
-/** Names kept to judge a certificate again when its request is gone; a kubelet asks for fewer than ten. */
-export const MAX_ISSUED_NAMES = 16;
 
 const Issued = z.object({
   verdict: z.enum(ISSUED_VERDICTS),
@@ -73,15 +70,9 @@ const Issued = z.object({
    * certificate was seen.
    */
   approvedBy: z.optional(Name),
-  /** Its names while they can change the verdict, unproven ones first; at the limit there may be more. */
-  names: z.optional(harmlessTexts(253, MAX_ISSUED_NAMES)),
-  /** Problems independent of the owner of its names, if the owner still matters. */
-  fault: z.optional(Sentence),
-  /** The owner of its addresses at issuing is unknown: that another node has one now proves nothing. */
-  mayHaveMoved: Flag,
-  /** The first audit of the unbroken series; absent if every name is proven. */
-  since: z.optional(AnyTime),
-  /** It is unknown because evidence could not be read. */
+  /** An address in it is another's: if the next audit sees that too, it names another. */
+  addressOfAnother: Flag,
+  /** Evidence could not be read: it is unknown, or as bad as before. */
   evidenceUnread: Flag,
 });
 export type IssuedObservation = Contract<typeof Issued>;
@@ -147,13 +138,13 @@ const CertificateObservation = z.object({
 });
 export type CertificateObservation = Contract<typeof CertificateObservation>;
 
-/** A machine, Node or node group that exists, and so has certificates. */
+/** A machine or Node that exists, and so has certificates. */
 const MemberObservation = z.object({
   kind: z.literal('member'),
   ...OBSERVED,
   /** A Node and its Machine are two members of one `node`. */
   role: Role,
-  /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`, `node group blue`. */
+  /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`. */
   name: Name,
   node: z.optional(Name),
   createdAt: AnyTime,
@@ -262,17 +253,12 @@ const ReadObservation = z.object({
 });
 export type ReadObservation = Contract<typeof ReadObservation>;
 
-/** `problem` of a place with an approved certificate that is not issued yet. */
-export const NOT_ISSUED = 'not-issued';
-
 /** A source, or one place of it, could not be read: its earlier observations still hold. */
 const UnreadObservation = z.object({
   kind: z.literal('unread'),
   ...OBSERVED,
   /** The place; absent if the whole source could not be read. */
   where: z.optional(Place),
-  /** Other addresses of the same server that did not answer either. */
-  alsoTried: z.optional(harmlessTexts(1_000, 16)),
   /** What is at the place. */
   what: z.optional(CertificateClassName),
   member: z.optional(Name),
@@ -288,10 +274,7 @@ const UnreadObservation = z.object({
   /** Clients read these bytes too, and refuse them. */
   broken: Flag,
   usedBy: z.optional(Use),
-  /**
-   * For a kubelet serving certificate with unreadable names: it is not proven. For one not issued yet: the verdict on
-   * the requested names.
-   */
+  /** Of a kubelet serving certificate with unreadable names: it is not proven. */
   issued: z.optional(Issued),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;

@@ -4,8 +4,6 @@ import { ExpiryFinding } from './finding.ts';
 import { AnyTime, Name, Observation } from './observation.ts';
 import { Flag, Provider } from './values.ts';
 
-/** Most observations of one cluster: 5,000 nodes with Machines and handshakes have 30,000. */
-export const MAX_OBSERVATIONS = 50_000;
 /** Most findings of one cluster; with more, one of them has the number. */
 export const MAX_FINDINGS = 10_000;
 
@@ -18,7 +16,7 @@ const Stored = z.object({
   auditedAt: AnyTime,
   /** Earlier knowledge was lost and not read again: what is missing here may still exist. */
   partial: Flag,
-  observations: z.array(z.unknown()).check(z.maxLength(MAX_OBSERVATIONS)),
+  observations: z.array(z.unknown()),
   findings: z.array(z.unknown()).check(z.maxLength(MAX_FINDINGS)),
 });
 

@@ -55,6 +55,8 @@ export function foldOutcomes(
     reported: index?.reported,
     problems: index?.problems ?? [],
     apart: index?.apart ?? {},
+    health: index?.health,
+    series: index?.series ?? [],
     clusters: kept(clusters, now),
   };
 }

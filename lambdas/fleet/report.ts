@@ -8,10 +8,10 @@ import { readOrders, type SweepItem } from '../contracts/order.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
 import { boundedProblem, type Problem } from '../contracts/problem.ts';
 import { parseRegistry, type Registry } from '../contracts/registry.ts';
-import { type FleetHealth, fleetHealth, type Monitoring } from '../health/fleet-health.ts';
+import { type FleetHealth, fleetHealth, type Monitoring, storedHealth } from '../health/fleet-health.ts';
 import { coveredBy, openWindows } from '../health/maintenance.ts';
+import { publishedSeries, type Series, seriesOf } from '../health/series.ts';
 import type { State } from '../state.ts';
-import { signalsByClass } from '../tables/alarms.ts';
 import { entryOf } from '../tables/keys.ts';
 import { SIGNALS } from '../tables/signals.ts';
 import { METRIC } from '../telemetry/metric-names.ts';
@@ -92,6 +92,14 @@ export interface TickResult {
   readonly outcomes?: readonly { readonly error?: string | undefined }[] | undefined;
 }
 
+interface Measured {
+  readonly health: FleetHealth;
+  readonly series: readonly Series[];
+  readonly tick: number;
+  /** The newest tick before it. */
+  readonly reported: number;
+}
+
 export interface ReportSignals {
   /** Ends the discovery, early enough for what follows it. */
   readonly discovery: AbortSignal;
@@ -111,7 +119,6 @@ export type Report = (result: TickResult, signals: ReportSignals) => Promise<voi
 export function createReport(options: ReportOptions): Report {
   const { fleet, targetsOf, lanes, monitoring, state, sources, clock, logger, metrics } = options;
   const { pageEveryMs = PAGE_MS, record = recordHealth } = options;
-  const byClass = signalsByClass(monitoring.alarms);
 
   return async ({ tick, shards, outcomes: results }, { discovery, all }) => {
     metrics.setTimestamp(tick);
@@ -135,22 +142,33 @@ export function createReport(options: ReportOptions): Report {
     const counts = newCounts(before, outcomes, now);
     const folded = foldOutcomes(before, outcomes, now, counts);
     const reported = before?.reported ?? 0;
-    const index: FleetIndex = {
+    const current: FleetIndex = {
       ...folded,
-      reported: registry === undefined ? before?.reported : Math.max(reported, tick),
       apart: halved.apart,
       problems: findingsOf(firstOf(problems), folded.writtenAt, before?.problems),
     };
+    const health =
+      reported < tick && registry !== undefined ? fleetHealth(registry, current, monitoring, now) : undefined;
+    const series = health === undefined ? [] : seriesOf(health, monitoring.alarms, current.series, tick);
+    const index: FleetIndex =
+      health === undefined
+        ? current
+        : {
+            ...current,
+            reported: tick,
+            health: storedHealth(health),
+            series: publishedSeries(series, current.series, tick),
+          };
     if (!(await isWritten(STATE_KEYS.index, index, storedIndex?.etag, all))) return;
     logRebuilt(STATE_KEYS.index, storedIndex, before);
 
     publishCounts(counts, index);
-    if (reported < tick && registry !== undefined) {
+    if (health !== undefined && registry !== undefined) {
       // Missing data fires the alarm, also where every sweep fails.
       if (outcomes.length > 0 || Object.keys(registry.clusters).length === 0)
         count(metrics, { [METRIC.outcomesFolded]: outcomes.length });
       countProblems(problems);
-      await measure(registry, index, { tick, reported }, all);
+      await measure(registry, index, { health, series, tick, reported }, all);
     }
 
     const next = await discovered(registry, index, discovery);
@@ -266,7 +284,7 @@ export function createReport(options: ReportOptions): Report {
   async function measure(
     registry: Registry,
     index: FleetIndex,
-    { tick, reported }: { readonly tick: number; readonly reported: number },
+    { health, series, tick, reported }: Measured,
     signal: AbortSignal,
   ): Promise<void> {
     const now = clock();
@@ -276,8 +294,7 @@ export function createReport(options: ReportOptions): Report {
     );
     count(metrics, { [METRIC.clustersUnreadable]: unreadable.length });
     metrics.addMetric(METRIC.oldestSweep, MetricUnit.Seconds, Math.round((ages[0]?.ageMs ?? 0) / 1000));
-    const health = fleetHealth(registry, index, monitoring, now);
-    record(health, { units: SIGNALS, byClass }, { logger, metrics }, tick);
+    record(health, series, SIGNALS, metrics, tick);
     logger.info('outcomes folded', {
       clusters: Object.keys(index.clusters).length,
       unreadable: unreadable.length,

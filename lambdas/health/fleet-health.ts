@@ -1,5 +1,5 @@
 import type { AuditSummary } from '../contracts/audit-summary.ts';
-import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
+import type { Finding, FleetIndex, IndexedCluster, IndexedRollout, StoredHealth } from '../contracts/fleet-index.ts';
 import type { VerdictLine } from '../contracts/outcome.ts';
 import type { RegisteredCluster, Registry } from '../contracts/registry.ts';
 import type { Provider } from '../identifiers.ts';
@@ -102,6 +102,21 @@ export function fleetHealth(
       .toSorted()
       .at(-1),
     undiscoveredSince: undiscoveredSince(registry),
+  };
+}
+
+/** What a message needs, for the index. Pure. */
+export function storedHealth({ at, counts, clusters }: FleetHealth): StoredHealth {
+  return {
+    at,
+    clusterCount: clusters.length,
+    counts,
+    clusters: clusters
+      .filter(({ signals }) => signals.length > 0)
+      .map(({ id, name, namespace, provider, isManaged, state, signals }) => ({
+        ...{ id, name, namespace, provider, isManaged, state },
+        signals: signals.map(({ command: _, parts: __, ...signal }) => signal),
+      })),
   };
 }
 

@@ -1,8 +1,8 @@
 import type { IndexedRollout } from '../contracts/fleet-index.ts';
 import { printable } from '../printable.ts';
-import type { Signal } from '../tables/signals.ts';
+import { MAX_STORY, type Signal } from '../tables/signals.ts';
 import { span } from '../words.ts';
-import { commandFor, doctorCommand, type KnownCluster, MAX_STORY } from './known-cluster.ts';
+import { commandFor, doctorCommand, type KnownCluster } from './known-cluster.ts';
 
 /** Two steps: one failed read is no reason to ask a person, and a rollout is due for weeks. Milliseconds. */
 const NEEDED_AFTER_MS = 30 * 60_000;

@@ -7,7 +7,7 @@ const PART = /^[A-Za-z0-9][A-Za-z0-9_-]{0,150}$/;
 
 export interface NamedAlarm {
   readonly alarm: AlarmId;
-  /** One of several with the same id: a function, a topic. */
+  /** One of several: a function, a topic. */
   readonly part?: string;
 }
 
@@ -31,6 +31,11 @@ export function alarmOf(name: string): NamedAlarm | undefined {
     if (PART.test(part)) return { alarm, part };
   }
   return undefined;
+}
+
+/** notify cannot say that it fails, nor that it is not called. People hear of these alarms from CloudWatch. */
+export function isAboutNotify(named: NamedAlarm | undefined): boolean {
+  return named?.alarm === 'AlarmUndelivered' || (named?.alarm === 'FunctionErrors' && named.part === 'notify');
 }
 
 const IDS = Object.keys(ALARMS)

@@ -1,75 +1,180 @@
-import { nameInId } from '../audit/commands.ts';
-import type { AlarmEvent } from '../contracts/event.ts';
-import { printableName } from '../printable-name.ts';
-import { runbookPlace } from '../tables/alarms.ts';
-import { closedLine, consequenceOf, dateOf, openedLine, unnamedLabel } from './texts.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
+import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
+import { findingGroups } from '../health/finding-groups.ts';
+import { isJustRebuilt } from '../health/rebuilt.ts';
+import { GROUP, MAX_CONTRIBUTORS, rowsOf } from '../health/series.ts';
+import { nameInId } from '../identifiers.ts';
+import { printable } from '../printable.ts';
+import * as table from '../tables/alarms.ts';
+import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import type { FindingCode } from '../tables/finding-codes.ts';
+import { entryOf } from '../tables/keys.ts';
+import { MINUTE_MS } from '../time.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
+import { counted, date, firstOf, timeOf } from '../words.ts';
+import type { AlarmChange } from './alarm-change.ts';
+import { inert, inertWord } from './inert.ts';
+import type { Message } from './message.ts';
 
-/** Source: CloudWatch API Reference, PutMetricAlarm, AlarmName. Characters. */
-const LONGEST_KEY = 255;
-
-/** One incident of a cluster or of certmarshal, as pager and chat show it. */
-export interface Incident {
-  /** Unique, and the same when it opens and closes. */
-  readonly key: string;
-  /** The whole story. */
-  readonly title: string;
-  /** A line of what the title does not say: due date, start, id of the cluster, consequence. Or none. */
-  readonly facts: readonly string[];
-  /** `First: …`, `Then: …` */
-  readonly commands: readonly string[];
-  /** `Runbook: …` */
-  readonly runbook: string;
+export interface Scene {
+  /** Undefined if it cannot be read. */
+  readonly index: FleetIndex | undefined;
+  readonly settings: table.AlarmSettings;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
 }
 
-/**
- * Pure.
- *
- * @param runbooks the URL at which the runbooks are published
- */
-export function incidentOf(event: AlarmEvent, runbooks: string | undefined): Incident {
-  const { alarm, command, next } = event;
-  const title = titleOf(event);
+type Cluster = StoredHealth['clusters'][number];
+
+interface Incident extends AlarmChange, Scene {
+  readonly alarm: table.AlarmId;
+  /** Clusters of the fleet that make the alarm fire for this class now, the most urgent first. */
+  readonly culprits: readonly Cluster[];
+}
+
+type Words = Pick<Message, 'title' | 'lines' | 'command'>;
+
+/** An event that comes later than this may be older than that of the end. Milliseconds. */
+const LATE_MS = 5 * MINUTE_MS;
+const DOCTOR_NEEDS = 'Run doctor where your fleet file is, with credentials and Region of the hub.';
+/** Findings about the end of a validity period. */
+const EXPIRES: ReadonlySet<FindingCode> = new Set([
+  'CertificateExpiring',
+  'CertificateExpired',
+  'KubeletRenewalOverdue',
+]);
+
+/** The message of a state change, with what the fleet says of it now. Pure. */
+export function incidentOf(change: AlarmChange, scene: Scene): Message {
+  const { alarm, what, opens: _, reason, command: __, ...about } = change;
+  if (alarm === undefined) {
+    const [state, sign] = change.opens ? (['opened', 'critical'] as const) : (['closed', 'resolved'] as const);
+    const title = inert(`[${sign}] alarm ${printable(change.key)}, which this version of certmarshal does not have`);
+    const lines = [inert(`CloudWatch: ${reason}`), 'Deploy all of certmarshal together, or delete this alarm.'];
+    return { ...about, state, severity: 'critical', title, lines };
+  }
+  const { severity } = table.alarmSetting(alarm, scene.settings);
+  const incident = { ...change, ...scene, alarm, culprits: culpritsOf(alarm, what, scene) };
+  const opens = isOpen(incident);
+  const { title, lines, command } = opens ? opened(incident) : closed(incident);
   return {
-    key: incidentKey(event),
-    title,
-    facts: factsOf(event, title),
-    commands: [`First: ${command}`, ...(next === undefined ? [] : [`Then: ${next}`])],
-    runbook: `Runbook: ${runbookPlace(alarm, runbooks)}`,
+    ...{ ...about, alarm, what },
+    state: opens ? 'opened' : 'closed',
+    severity: severity === 'off' ? 'warning' : severity,
+    title: inert(opens ? `[${severity}] ${title}` : title),
+    lines: lines.map(inert),
+    command,
   };
 }
 
-/** Alarm, cluster and part. A key that is too long ends in a hash of the whole. Pure. */
-export function incidentKey({ alarm, cluster, part }: Pick<AlarmEvent, 'alarm' | 'cluster' | 'part'>): string {
-  return printableName([alarm, cluster, part].filter((one) => one !== undefined).join(' '), LONGEST_KEY);
+function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, settings }: Scene): readonly Cluster[] {
+  const { threshold } = table.alarmSetting(alarm, settings);
+  const reaches = (row: ReturnType<typeof rowsOf>[number]): boolean =>
+    row.value >= threshold && (what === undefined || row.what === what);
+  return (index?.health?.clusters ?? []).filter(({ signals }) =>
+    signals.some((signal) => signal.id === table.watchedSignal(alarm) && rowsOf(signal).some(reaches)),
+  );
 }
 
-function titleOf(event: AlarmEvent): string {
-  const { state, severity, story } = event;
-  return state === 'closed'
-    ? closedLine(labelOf(event), story, event)
-    : openedLine(severity, labelOf(event), story, event);
+/**
+ * Whether it is open now. An end of which the index knows nothing, or that comes while it is made anew, is missing data,
+ * not health; a beginning that comes late may be over.
+ */
+function isOpen({ opens, at, alarm, cluster, culprits, index, now }: Incident): boolean {
+  if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
+  const isGrouped = culprits.length > MAX_CONTRIBUTORS;
+  const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
+  const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
+  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now));
 }
 
-function labelOf({ alarm, part, cluster, name }: AlarmEvent): string | undefined {
-  return cluster === undefined ? unnamedLabel({ alarm, part }) : (name ?? nameInId(cluster));
+function opened(incident: Incident): Words {
+  const { alarm, cluster: id, at, reason, command, culprits } = incident;
+  const cluster = culprits.find((one) => one.id === id);
+  if (cluster !== undefined) return openedOf(cluster, incident);
+  const named = id === undefined || id === GROUP ? culprits : [];
+  const names = named.map(({ name }) => name);
+  return {
+    title: `${labelOf(incident, names.length)}, since ${dateOf(at)}: ${table.ALARMS[alarm].meaning}`,
+    lines: [names.length === 0 ? `CloudWatch: ${reason}` : `Clusters: ${firstOf(names, 10)}.`],
+    command: table.isOnSignal(alarm) ? table.firstCommand(alarm, inertCluster(named[0]?.id ?? id, named[0])) : command,
+  };
 }
 
-/** Without the times that the title has. */
-function factsOf(event: AlarmEvent, title: string): readonly string[] {
-  const { state, alarm, due, since, cluster, provider, part } = event;
-  const times: readonly (readonly [word: string, at: string | undefined])[] =
-    state === 'closed'
-      ? [['Opened', since]]
-      : [
-          ['Due', due],
-          ['Since', since],
-        ];
-  const facts = [
-    ...times.flatMap(([word, at]) =>
-      at === undefined || title.includes(dateOf(at)) ? [] : [`${word} ${dateOf(at)}.`],
-    ),
-    ...(cluster === undefined || cluster === labelOf(event) ? [] : [`Id ${cluster}.`]),
-    ...(state === 'closed' ? [] : consequenceOf(alarm, provider, { what: part, story: event.story })),
-  ];
-  return facts.length === 0 ? [] : [facts.join(' ')];
+function openedOf(cluster: Cluster, incident: Incident): Words {
+  const { alarm, what, index, now } = incident;
+  const watched = table.watchedSignal(alarm);
+  const signal = cluster.signals.find(({ id }) => id === watched);
+  const groups = findingGroups(entryOf(index?.clusters, cluster.id)?.audit);
+  const shown = groups.find(({ id }) => id === watched)?.shown ?? [];
+  const finding = shown.find((one) => what === undefined || one.what === what);
+  const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
+  const story =
+    (what === undefined || finding === undefined ? undefined : messageOf(finding, now)) ?? signal?.story ?? '';
+  const isDated = timeOf(finding?.due ?? signal?.due) !== undefined;
+  const label = isDated ? cluster.name : `${cluster.name}, since ${dateOf(signal?.since)}`;
+  const command = commandFor(alarm, cluster, finding);
+  return {
+    title: `${label}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
+    lines: [
+      ...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]),
+      ...(command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : []),
+    ],
+    command,
+  };
+}
+
+/** What fails, now or then. */
+function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: ExpiryFinding | undefined): string {
+  const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
+  const due = timeOf(finding?.due);
+  if (finding !== undefined && EXPIRES.has(finding.code) && fails !== undefined && due !== undefined)
+    return ` ${due > now ? 'Then' : 'Now'} ${fails}.`;
+  const { consequence: words }: table.AlarmEntry = table.ALARMS[alarm];
+  const said = typeof words === 'object' ? words[provider ?? 'either'] : words;
+  return said === undefined ? '' : ` ${said}`;
+}
+
+function commandFor(alarm: table.AlarmId, cluster: Cluster, finding: ExpiryFinding | undefined): string {
+  const known = inertCluster(cluster.id, cluster);
+  const places = finding !== undefined && 'places' in finding.facts ? finding.facts.places.first : [];
+  const isInert = (name: string | undefined) => name !== undefined && inertWord(name) !== '';
+  if (finding !== undefined && [known.name, finding.object, ...places].every(isInert)) return nextOf(finding, known);
+  return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
+}
+
+/** For commands: no name of which a reader could make a link. */
+function inertCluster(id = '', { namespace, ...known }: Partial<Cluster> = {}) {
+  const name = inertWord(known.name ?? nameInId(id));
+  return { ...known, id: inertWord(id), name, ...(namespace !== undefined && { namespace: inertWord(namespace) }) };
+}
+
+function closed(incident: Incident): Words {
+  const { alarm, cluster, what, at, reason, culprits, index } = incident;
+  const worse = table.WORSE[alarm];
+  const isWorse = worse !== undefined && culpritsOf(worse, what, incident).some(({ id }) => id === cluster);
+  const isGrouped = culprits.some(({ id }) => id === cluster);
+  const remain = cluster === GROUP ? culprits.length : 0;
+  const left = remain === 0 ? '' : `; ${counted(remain, 'incident')} of their own remain`;
+  const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
+  const [first, second] = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
+  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : [first, second];
+  return {
+    title: `[${sign}] ${labelOf(incident)}: ${now} since ${dateOf(at)}${left}. It was: ${table.ALARMS[alarm].meaning}`,
+    lines: index?.health === undefined ? [`CloudWatch: ${reason}`] : [],
+  };
+}
+
+/** Cluster and class, or part of certmarshal. */
+function labelOf({ alarm, cluster = '', what, index }: Incident, count = 0): string {
+  if (!table.isOnSignal(alarm) && count === 0) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
+  const name = index?.health?.clusters.find(({ id }) => id === cluster)?.name ?? nameInId(cluster);
+  const many = count === 0 ? 'many clusters' : counted(count, 'cluster');
+  const title = what === undefined ? [] : [entryOf(CERTIFICATE_CLASSES, what)?.title ?? what];
+  return printable([cluster === GROUP || count > 0 ? many : name, ...title].join(', '), 120);
+}
+
+function dateOf(at: string | undefined): string {
+  const time = timeOf(at);
+  return time === undefined ? 'an unknown time' : date(time);
 }

@@ -2,7 +2,7 @@ import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { ClusterState } from '../tables/cluster-states.ts';
 import { DAY_MS } from '../time.ts';
-import { troublesOf } from './cluster-rows.ts';
+import { problemsOf } from './cluster-rows.ts';
 import type { CertificateEnd } from './ends.ts';
 import { type Html, html } from './html.ts';
 import { counted, cut, linkTo, names, number, stateWords, timeTag } from './words.ts';
@@ -19,7 +19,7 @@ export function answers(health: FleetHealth, ends: readonly CertificateEnd[]): H
   const stories = clusters
     .filter(({ state, readable }) => TOLD.includes(state) || (state === 'new' && !readable))
     .flatMap((cluster) =>
-      troublesOf(cluster)
+      problemsOf(cluster, Date.parse(health.at))
         .slice(0, 1)
         .map((trouble) => story(cluster, trouble)),
     );

@@ -1,8 +1,5 @@
-import { approverName } from '../approval/condition-reasons.ts';
-import { commandOf, TOLERANT_AUDIT } from '../audit/commands.ts';
 import { clusterCommand, pasteable } from '../command.ts';
-import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
@@ -18,10 +15,11 @@ import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
+import { TOLERANT_AUDIT } from '../words/next.ts';
 import { verdictSentence, verdictWords } from '../words/verdict-words.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
-import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 import { cut, cutRemedy } from './words.ts';
 
@@ -116,7 +114,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
-    issued: issuedDetails(audit?.issued, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
       kinds.map(({ finding, objects, count }) => ({
@@ -124,12 +121,12 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         code: finding.code,
         count: count > 1 ? count : undefined,
         object: cut(firstOf(objects, Math.min(MAX_OBJECTS, objects.length), count), 200),
-        message: cut(pasteable(finding.message, program), 300),
+        message: cut(pasteable(messageOf(finding, now), program), 300),
         since: finding.since,
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOf(finding, cluster, count)),
+        command: typable(typed, id, nextOfKind(finding, cluster, count)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -169,8 +166,8 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
 }
 
 /** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-function nextOf(finding: KeptFinding, cluster: ClusterHealth, count = 1): string {
-  const command = commandOf(finding, cluster);
+function nextOfKind(finding: ExpiryFinding, cluster: ClusterHealth, count: number): string {
+  const command = nextOf(finding, cluster);
   return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
@@ -184,7 +181,7 @@ function dueOf(at: string | undefined, audit: ClusterHealth['audit']): Due | und
 
 interface FindingKind {
   /** The first. */
-  readonly finding: KeptFinding;
+  readonly finding: ExpiryFinding;
   readonly objects: readonly string[];
   /** Includes those for which the summary has no room. */
   readonly count: number;
@@ -204,33 +201,6 @@ function findingKinds(audit: ClusterHealth['audit']): readonly FindingKind[] {
     const all = told.reduce((sum, { count }) => sum + count, 0);
     return [{ finding, objects: same.map(({ object }) => object), count: Math.max(all, same.length) }];
   });
-}
-
-type IssuedOf = readonly [approvedBy: string, ...numbers: number[]];
-type IssuedDetails = readonly [numbers: readonly number[], byApprover?: readonly IssuedOf[]];
-
-/**
- * By approver if there is room; a single approver has the numbers of all. In the short form nothing if all are proven,
- * because the row says so.
- */
-function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedDetails | undefined {
-  if (issued === undefined) return undefined;
-  const { counts, byApprover } = issued;
-  const all = numbersOf(counts);
-  if (depth === 'short') return all.length > 1 ? [all] : undefined;
-  return [
-    all,
-    byApprover.map(({ approvedBy = '', counts: own }): IssuedOf => {
-      const numbers = byApprover.length === 1 ? [] : numbersOf(own);
-      return [approvedBy === '' ? '' : approverName(approvedBy).slice(0, 100), ...numbers];
-    }),
-  ];
-}
-
-/** Counts by verdict, in the order of the bar, up to the last one above 0. */
-function numbersOf(counts: VerdictCounts): readonly number[] {
-  const last = WORST_LAST.findLastIndex((verdict) => counts[verdict] > 0);
-  return WORST_LAST.slice(0, last + 1).map((verdict) => counts[verdict]);
 }
 
 type End = NonNullable<ClusterHealth['audit']>['ends'][number];

@@ -174,8 +174,6 @@ export interface CountedRequest {
   readonly approvedBy?: string | undefined;
   /** Base64 of PEM; empty if not issued. */
   readonly certificate: string;
-  /** `spec.request`, base64 of PEM; only if approved and not issued, and not larger than any real one. */
-  readonly request?: string | undefined;
 }
 
 /**
@@ -196,7 +194,6 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
   const certificate = text(request, 'status', 'certificate') ?? '';
   const ofNodes = list(request, 'spec', 'groups').slice(0, MAX_ENTRIES).includes(NODES_GROUP);
   const state = stateOf(request, certificate !== '');
-  const asked = state.state === 'approved' ? text(request, 'spec', 'request') : undefined;
   return {
     name,
     signer,
@@ -205,7 +202,6 @@ export function readCountedRequest(object: unknown): CountedRequest | 'malformed
     createdAt,
     certificate,
     ...state,
-    request: (asked?.length ?? 0) > MAX_REQUEST_TEXT ? undefined : asked,
   };
 }
 

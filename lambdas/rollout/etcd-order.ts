@@ -73,7 +73,7 @@ export function etcdTurn(question: EtcdQuestion): EtcdTurn {
   if (!hasBegun(etcd, mark))
     return paused ? begin(question, etcd) : hold(holdReason('etcd-pause-lost', nameOf(controlPlane)));
   if (!etcd.postEtcdadmCommands.includes(nonceOf(mark))) return hold(holdReason('etcd-taken-over', object));
-  const troubles = troublesOfEtcd(question, etcd);
+  const troubles = etcdReasons(question, etcd);
   if (!isEtcdSettled(etcd, since)) {
     // A new member may be unavailable for a moment, also while the control plane rolls.
     if (!paused && isEtcdRolling(etcd, since)) troubles.push(holdReason('etcd-pause-lost', nameOf(controlPlane)));
@@ -195,7 +195,7 @@ function isNonce(command: string): boolean {
   return command.startsWith('true # certmarshal rollout ');
 }
 
-function troublesOfEtcd(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[] {
+function etcdReasons(question: EtcdQuestion, etcd: ObservedEtcd): HoldReason[] {
   const { since, now } = question;
   const object = `EtcdadmCluster ${etcd.namespace}/${etcd.name}`;
   const reasons: HoldReason[] = [];

@@ -15,7 +15,7 @@ import { holdOf, startOfMark } from './rollout-mark.ts';
 import { isSettled as isAtRest } from './settled.ts';
 import type { RolloutHold, RolloutStep } from './step.ts';
 import { CLOCK_TOLERANCE_MS } from './verification.ts';
-import { nameOf, troublesOf } from './watch.ts';
+import { holdReasons, nameOf } from './watch.ts';
 
 /** Our rollout and its progress. */
 export interface Going {
@@ -156,7 +156,7 @@ function planGoing(question: CheckQuestion, controlPlane: ObservedControlPlane, 
   }
   const troubles = [
     ...takenOver(controlPlane, going),
-    ...troublesOf(observed, going, now),
+    ...holdReasons(observed, going, now),
     ...tooLate(question, controlPlane, going),
   ];
   if (troubles.length > 0) return holdNow(question, controlPlane, going, troubles);
@@ -281,7 +281,7 @@ function planAfterAbort(
   // The cool-down must not hide that there is no time to wait, or that the time is unknown.
   const isBlind = !moves && !isAllSeen(question, controlPlane);
   if ((isTooLate(checks) || isBlind) && next.kind !== 'nothing') return { ...next, mark, progress };
-  const reasons = moves ? troublesOf(observed, going, now) : [];
+  const reasons = moves ? holdReasons(observed, going, now) : [];
   // No rollout of ours is in progress that the annotation would stop.
   if (reasons.length > 0) return { ...heldFor(question, reasons), mark, progress };
   const state: RolloutState = 'aborted';

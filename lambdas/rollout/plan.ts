@@ -15,7 +15,7 @@ import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.t
 import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
 import type { RolloutAct, RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
-import { nameOf, troublesOf } from './watch.ts';
+import { holdReasons, nameOf } from './watch.ts';
 
 /**
  * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one
@@ -209,7 +209,7 @@ export function planResume(observed: ObservedRollout, now: number): RolloutAct |
     return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
   }
   const goesOn = going !== undefined && going.mark.abortedAt === undefined && !isDone(observed, going);
-  const left = goesOn ? troublesOf(observed, going, now) : [];
+  const left = goesOn ? holdReasons(observed, going, now) : [];
   const why = typeof controlPlane.hold === 'object' ? `: ${controlPlane.hold.message}` : '';
   const again = left.length > 0 ? `; it is held again while there is ${left.map(({ id }) => id).join(', ')}` : '';
   return {

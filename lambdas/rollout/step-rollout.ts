@@ -32,7 +32,7 @@ export interface RolloutLedger {
    *
    * @throws AwsError
    */
-  claim(
+  take(
     rollout: { readonly id: string; readonly cluster: string; readonly trigger: RolloutTrigger; readonly at: number },
     signal: AbortSignal,
   ): Promise<boolean>;
@@ -242,7 +242,7 @@ async function claimTurn(
   const { id } = write.mark;
   const rollout = { id, cluster: target.id, trigger: options.trigger, at };
   try {
-    return (await ledger?.claim(rollout, options.signal)) === false ? { kind: 'overtaken' } : undefined;
+    return (await ledger?.take(rollout, options.signal)) === false ? { kind: 'overtaken' } : undefined;
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     return { kind: 'failed', problem: problemOf(error) };

@@ -49,7 +49,7 @@ export function lastReplacedFor(
  * @param going its start and progress
  * @param now milliseconds since the epoch
  */
-export function troublesOf(
+export function holdReasons(
   observed: ObservedRollout,
   { since, progress }: { readonly since: number; readonly progress: RolloutProgress },
   now: number,

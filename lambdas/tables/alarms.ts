@@ -2,7 +2,7 @@ import { type CommandCluster, clusterCommand, readRunbook, word } from '../comma
 import type { Provider } from '../identifiers.ts';
 import { kebab } from '../words.ts';
 import { keysOf } from './keys.ts';
-import { CLASS_SIGNALS, type SignalId } from './signals.ts';
+import type { SignalId } from './signals.ts';
 
 export const ALARM_SEVERITIES = ['critical', 'warning'] as const;
 /** `critical` pages, `warning` is for the morning. */
@@ -43,7 +43,7 @@ interface SignalAlarm extends Entry {
 interface HubAlarm extends Entry {
   /** `largest`: the largest value of all clusters, which report publishes. */
   readonly watches: {
-    readonly hub: 'heartbeat' | 'tick' | 'function' | 'topic' | 'metric';
+    readonly hub: 'heartbeat' | 'tick' | 'function' | 'topic' | 'rule' | 'metric';
     readonly largest?: SignalId;
   };
   /** For people: when it fires, N being the threshold. */
@@ -123,6 +123,13 @@ export const ALARMS = {
     // There may be no second message.
     datapoints: { atLeast: 1, of: 60 },
     meaning: 'Amazon SNS could not deliver a message: a subscriber of this topic was not notified.',
+  },
+  AlarmUndelivered: {
+    watches: { hub: 'rule' },
+    ...HUB,
+    severity: 'critical',
+    datapoints: { atLeast: 1, of: 60 },
+    meaning: 'Amazon EventBridge could not hand the state change of an alarm to notify: people got no message of it.',
   },
   DiscoveryProblems: {
     watches: { hub: 'metric' },
@@ -257,6 +264,13 @@ export const ALARMS = {
     severity: 'critical',
     meaning: 'A node has a certificate for a name of another node, of the API server or of a Service.',
   },
+  IssuedUnproven: {
+    watches: { signal: 'IssuedUnproven' },
+    first: 'audit',
+    ...SIGNAL,
+    severity: 'warning',
+    meaning: 'A node has a certificate with a name that no evidence proves.',
+  },
   SloFastBurn: {
     watches: { hub: 'metric' },
     firesAt: 'that the last hour burned the error budget N times faster than allowed, or more, with three late CSRs',
@@ -313,22 +327,17 @@ export function alarmSetting(id: AlarmId, settings: AlarmSettings): AlarmSetting
   return settings[id] ?? { threshold, severity };
 }
 
-/**
- * Whether the alarm on a signal watches each certificate class separately, which says more. With another threshold the
- * classes of a cluster count together, as on the report page.
- */
-export function isByClass(signal: SignalId, threshold: number): boolean {
-  return CLASS_SIGNALS.has(signal) && threshold === 1;
+const BY_SIGNAL: ReadonlyMap<SignalId | undefined, AlarmId> = new Map(ALARM_IDS.map((id) => [watchedSignal(id), id]));
+
+/** The signal of clusters that an alarm watches. The oldest sweep is the largest `SweepAge` of all clusters. */
+export function watchedSignal(id: AlarmId): SignalId | undefined {
+  const { watches }: AlarmEntry = ALARMS[id];
+  return 'signal' in watches ? watches.signal : watches.largest;
 }
 
-/** Signals used by alarms only by class: publishing the series of the whole cluster would only cost money. */
-export function signalsByClass(settings: AlarmSettings): ReadonlySet<SignalId> {
-  const together = ALARM_IDS.flatMap((id) => {
-    const { watches }: AlarmEntry = ALARMS[id];
-    const { threshold, severity } = alarmSetting(id, settings);
-    return 'signal' in watches && severity !== 'off' && !isByClass(watches.signal, threshold) ? [watches.signal] : [];
-  });
-  return new Set([...CLASS_SIGNALS].filter((signal) => !together.includes(signal)));
+/** The alarm that watches a signal: {@link watchedSignal} is its inverse. */
+export function alarmOfSignal(signal: SignalId): AlarmId | undefined {
+  return BY_SIGNAL.get(signal);
 }
 
 /** The alarm that fires instead when it gets worse: the end of this one is then not a recovery. */

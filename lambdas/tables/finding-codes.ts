@@ -53,7 +53,7 @@ export const FINDING_CODES = {
 
   // Certificates issued to nodes.
   IssuedNamesAnother: { severities: ['critical'] },
-  IssuedUnproven: { severities: ['warning', 'info'] },
+  IssuedUnproven: { severities: ['warning'] },
 
   // Unread.
   Unreachable: { severities: ['warning'] },

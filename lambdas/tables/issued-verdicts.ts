@@ -14,11 +14,7 @@ export const ISSUED = {
       'A name or address in it belongs to another node, to the API server or to a Service, or it gives more rights than its node has.',
   },
   'not-proven': { title: 'not proven', meaning: 'Evidence was read, but does not prove every name in it.' },
-  'no-longer-proven': {
-    title: 'no longer proven',
-    meaning: 'Every name was proven earlier. Names and addresses move; the certificate keeps them.',
-  },
-  unknown: { title: 'unknown', meaning: 'The evidence cannot be read, or is not complete yet.' },
+  unknown: { title: 'unknown', meaning: 'The evidence cannot be read, or cannot tell.' },
   proven: { title: 'proven', meaning: 'Every name in it belongs to its node.' },
 } as const satisfies Record<string, VerdictEntry>;
 

@@ -142,6 +142,9 @@ export const SIGNAL_IDS = keysOf(SIGNALS);
 
 export const CLASS_SIGNALS: ReadonlySet<SignalId> = new Set(SIGNAL_IDS.filter((id) => 'byClass' in SIGNALS[id]));
 
+/** Most characters of a story, which must fit on a phone. */
+export const MAX_STORY = 300;
+
 /** A value above 0, with what a person must know. */
 export interface Signal {
   readonly id: SignalId;

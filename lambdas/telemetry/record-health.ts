@@ -1,13 +1,11 @@
 import { type Metrics, MetricUnit } from '@aws-lambda-powertools/metrics';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
+import type { Series } from '../health/series.ts';
 import { escaped } from '../printable.ts';
 import { printableName } from '../printable-name.ts';
-import type { Signal, SignalId } from '../tables/signals.ts';
+import type { SignalId } from '../tables/signals.ts';
 import { METRIC } from './metric-names.ts';
-import { count, createMetrics, type Telemetry } from './telemetry.ts';
-
-/** Above this it is one incident of the fleet, and each cluster is a few hundred bytes of log a minute. */
-export const MAX_CLUSTERS = 2_000;
+import { count, createMetrics } from './telemetry.ts';
 
 /** How long the duration of a finished rollout is published. Milliseconds. */
 const TOLD_MS = 3_600_000;
@@ -16,34 +14,25 @@ const LATEST_MS = 24 * 3_600_000;
 
 const UNDER_WAY: ReadonlySet<string> = new Set(['rolling', 'verifying', 'held']);
 
-/** The signals of the tables, passed in: rooms with I/O import decisions as types only. */
-export interface SignalTables {
-  readonly units: SignalUnits;
-  /** Published by certificate class only. */
-  readonly byClass: ReadonlySet<SignalId>;
-}
-
+/** Of the table, passed in: rooms with I/O import decisions as types only. */
 type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count' | 'None' }>>;
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
 /**
- * Publishes the fleet: its totals, and for each unhealthy cluster one line with its signals and one for each
- * certificate class, for the worst {@link MAX_CLUSTERS} clusters. The totals are published with the other metrics of
- * the invocation; the lines at once, because each has its own dimensions.
- *
- * A series costs money in every hour with a value, so zeros are not published: an alarm on one must treat missing data
- * as good.
+ * Publishes the fleet: its totals with the other metrics of the invocation, and the series of clusters at once, because
+ * each has its own dimensions.
  *
  * @param tick the minute of the values, in milliseconds since the epoch
  */
+// oxlint-disable-next-line max-params -- one call
 export function recordHealth(
   health: FleetHealth,
-  tables: SignalTables,
-  { logger, metrics }: Telemetry,
+  series: readonly Series[],
+  units: SignalUnits,
+  metrics: Metrics,
   tick: number,
 ): void {
-  const { units } = tables;
   const { clusters, totals, counts } = health;
   for (const [id, value] of entriesOf(totals)) if (value > 0) metrics.addMetric(id, UNITS[units[id].unit], value);
   count(metrics, {
@@ -52,41 +41,18 @@ export function recordHealth(
   });
   recordRollouts(health, metrics, tick);
 
-  const unwell = clusters.filter(({ signals }) => signals.length > 0);
-  for (const cluster of unwell.slice(0, MAX_CLUSTERS)) publishCluster(cluster, tables, tick);
-  if (unwell.length > MAX_CLUSTERS)
-    logger.warn('clusters left out of the metrics', {
-      clusters: unwell.length - MAX_CLUSTERS,
-      published: MAX_CLUSTERS,
-      remedy: 'Fix what most of them have in common; the report page has all of them.',
-    });
-}
-
-function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }: SignalTables, tick: number): void {
-  const cluster = dimensionValue(id);
-  const whole = signals.filter((signal) => !only.has(signal.id) || classesOf(signal).length === 0);
-  if (whole.length > 0) publish({ Cluster: cluster }, whole, units, tick);
-  const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
-  for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
+  const lines = Map.groupBy(series, ({ cluster, what }) => JSON.stringify([cluster, what]));
+  for (const same of lines.values()) publish(same, units, tick);
 }
 
 const LINE = createMetrics('report');
 
-type Value = Pick<Signal, 'id' | 'value'>;
-
-function classesOf({ id, classes = {} }: Signal): readonly (Value & { readonly what: string })[] {
-  return Object.entries(classes).map(([what, value]) => ({ id, value, what }));
-}
-
-/** Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
-function publish(
-  dimensions: Readonly<Record<string, string>>,
-  values: readonly Value[],
-  units: SignalUnits,
-  tick: number,
-): void {
-  for (const [name, value] of Object.entries(dimensions)) LINE.addDimension(name, value);
-  for (const { id, value } of values) LINE.addMetric(id, UNITS[units[id].unit], value);
+/** One line. Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
+function publish(same: readonly Series[], units: SignalUnits, tick: number): void {
+  const [{ cluster, what } = { cluster: '' }] = same;
+  LINE.addDimension('Cluster', dimensionValue(cluster));
+  if (what !== undefined) LINE.addDimension('Class', dimensionValue(what));
+  for (const { signal, value } of same) LINE.addMetric(signal, UNITS[units[signal].unit], value);
   LINE.setTimestamp(tick).publishStoredMetrics();
 }
 

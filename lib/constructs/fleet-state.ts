@@ -20,7 +20,7 @@ export interface StateGrant {
 
 /**
  * State that outlives an invocation: orders, written by plan; their outcomes, by sweeps; registry, index and report page,
- * by report; incidents, by notify; and the ledger of rollouts, by sweeps. Kept when the stack is destroyed.
+ * by report; and the ledger of rollouts, by sweeps. Kept when the stack is destroyed.
  * Not versioned: objects are written every minute, and lost ones are rebuilt from the clusters, or were short-lived.
  * Rollouts in progress are on the clusters themselves; only the times of earlier ones would be lost.
  */

@@ -1,8 +1,9 @@
-import { ComparisonOperator, type IMetric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
+import { ComparisonOperator, type IMetric, Metric, Stats, TreatMissingData } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ILogGroup } from 'aws-cdk-lib/aws-logs';
 import { Duration } from 'aws-cdk-lib/core';
 import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import { ALARMS, type AlarmId, firstCommand, isByClass, isOnSignal } from '../../lambdas/tables/alarms.ts';
+import { ALARMS, type AlarmId, firstCommand, isOnSignal } from '../../lambdas/tables/alarms.ts';
+import { CLASS_SIGNALS } from '../../lambdas/tables/signals.ts';
 import { METRIC } from '../../lambdas/telemetry/metric-names.ts';
 import { type BurnOptions, burnRate, executionMetrics, fleetMetric, MINUTE, signalQuery } from './metrics.ts';
 import type { NamedFunction, WatchedHub } from './watched.ts';
@@ -37,7 +38,7 @@ const FAST_BURN_FLOOR = 3;
 export function alarmInstances(id: AlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
   if (!isOnSignal(id)) return ofHub(id, threshold, hub);
   const { signal } = ALARMS[id].watches;
-  const byClass = isByClass(signal, threshold);
+  const byClass = CLASS_SIGNALS.has(signal);
   return [{ ...REACHED, metric: signalQuery({ signal, byClass }), threshold, first: firstCommand(id) }];
 }
 
@@ -46,7 +47,7 @@ type HubAlarmId = {
 }[AlarmId];
 
 function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly AlarmInstance[] {
-  const { plan, report, notify, webhook, sweeps, tick, topics, objective } = hub;
+  const { plan, report, notify, alarmEvents, webhook, sweeps, tick, topics, objective } = hub;
   const ofSweeps = (metricName: string): AlarmInstance => ({
     ...REACHED,
     metric: fleetMetric('sweep', metricName, Stats.SUM),
@@ -107,6 +108,21 @@ function ofHub(id: HubAlarmId, threshold: number, hub: WatchedHub): readonly Ala
         threshold,
         first: `aws sns list-subscriptions-by-topic --topic-arn ${topic.topicArn}`,
       }));
+    case 'AlarmUndelivered':
+      return [
+        {
+          ...REACHED,
+          metric: new Metric({
+            namespace: 'AWS/Events',
+            metricName: 'FailedInvocations',
+            dimensionsMap: { RuleName: alarmEvents.ruleName },
+            period: MINUTE,
+            statistic: Stats.SUM,
+          }),
+          threshold,
+          first: tail(notify),
+        },
+      ];
     case 'DiscoveryProblems':
       return [
         {

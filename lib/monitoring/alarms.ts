@@ -3,6 +3,7 @@ import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import { Token } from 'aws-cdk-lib/core';
 import type { Construct } from 'constructs';
+import { isAboutNotify } from '../../lambdas/notify/alarm-name.ts';
 import {
   ALARM_IDS,
   ALARMS,
@@ -21,8 +22,7 @@ import type { WatchedHub } from './watched.ts';
 export interface FleetAlarmsProps {
   readonly settings: AlarmSettings;
   readonly hub: WatchedHub;
-  readonly notified: ITopic;
-  /** Topic of people, for failures of notify itself. */
+  /** Hears of failures of notify from CloudWatch itself. */
   readonly people: ITopic;
   readonly runbooks?: string | undefined;
 }
@@ -34,18 +34,15 @@ export interface MadeAlarm {
   readonly alarm: IAlarm;
 }
 
-/** notify cannot report its own failures, nor that the topic of alarms does not reach it. */
-const OF_NOTIFY: ReadonlySet<string | undefined> = new Set(['notify', 'alarms']);
-
 /**
- * Every alarm of the table that is not switched off. Each reports its state changes to notify, which turns them into
- * messages.
+ * Every alarm of the table that is not switched off. EventBridge hands their state changes to notify, without an action
+ * of the alarm.
  *
  * @returns them, in the order of the table
  */
 export function fleetAlarms(
   scope: Construct,
-  { settings, hub, notified, people, runbooks }: FleetAlarmsProps,
+  { settings, hub, people, runbooks }: FleetAlarmsProps,
 ): readonly MadeAlarm[] {
   return ALARM_IDS.flatMap((id) => {
     const { threshold, severity } = alarmSetting(id, settings);
@@ -64,9 +61,11 @@ export function fleetAlarms(
         datapointsToAlarm: atLeast,
         treatMissingData: instance.missing,
       });
-      const action = new SnsAction(OF_NOTIFY.has(disambiguator) ? people : notified);
-      alarm.addAlarmAction(action);
-      alarm.addOkAction(action);
+      if (isAboutNotify({ alarm: id, part: disambiguator })) {
+        const action = new SnsAction(people);
+        alarm.addAlarmAction(action);
+        alarm.addOkAction(action);
+      }
       return { id, name, severity, alarm };
     });
   });

@@ -11,13 +11,11 @@ import { acknowledgeWildcards } from '../acknowledge-wildcards.ts';
 /**
  * The topics of the hub and their dead-letter queue, all under one key:
  *
- * - `alarms`: state changes of every alarm, for notify only.
  * - `critical` and `warning`: messages of notify for people. `critical` also gets alarms that notify could not send.
  * - `pager` and `chat`: single incidents, opened and closed by notify, for a paging service and a chat.
  * - `fallback`: one incident for each level, opened and closed by CloudWatch without any function of ours.
  */
 export class Topics extends Construct {
-  public readonly alarms: AlarmTopic;
   public readonly critical: AlarmTopic;
   public readonly warning: AlarmTopic;
   public readonly pager: AlarmTopic;
@@ -51,7 +49,6 @@ export class Topics extends Construct {
         conditions: { ArnLike: { 'aws:SourceArn': Stack.of(this).formatArn({ service: 'sns', resource: '*' }) } },
       }),
     );
-    this.alarms = new AlarmTopic(this, 'Alarms', { displayName: 'certmarshal alarms', key, fromAlarms: true });
     this.critical = new AlarmTopic(this, 'Critical', { displayName: 'certmarshal critical', key, fromAlarms: true });
     this.warning = new AlarmTopic(this, 'Warning', { displayName: 'certmarshal warning', key });
     this.pager = new AlarmTopic(this, 'Incidents', { displayName: 'certmarshal pager', key });
@@ -83,8 +80,8 @@ export class Topics extends Construct {
 
   /** By the name that outputs and alarms have. */
   get all() {
-    const { alarms, critical, warning, pager, chat, fallback } = this;
-    return { alarms, critical, warning, pager, chat, fallback };
+    const { critical, warning, pager, chat, fallback } = this;
+    return { critical, warning, pager, chat, fallback };
   }
 
   subscribe(subscribe: FleetMonitoring['subscribe']): void {

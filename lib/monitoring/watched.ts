@@ -1,3 +1,4 @@
+import type { IRule } from 'aws-cdk-lib/aws-events';
 import type { ITopic } from 'aws-cdk-lib/aws-sns';
 import type { HubFunction } from '../constructs/hub-function.ts';
 import type { Tick } from '../constructs/tick.ts';
@@ -7,6 +8,8 @@ export interface WatchedHub {
   readonly plan: HubFunction;
   readonly report: HubFunction;
   readonly notify: HubFunction;
+  /** Hands state changes of alarms to notify. */
+  readonly alarmEvents: IRule;
   readonly webhook: HubFunction | undefined;
   readonly sweeps: readonly NamedFunction[];
   readonly tick: Tick;

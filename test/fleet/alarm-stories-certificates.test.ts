@@ -1,4 +1,6 @@
 import { expect, it } from 'vitest';
+import { ALARMS } from '../../lambdas/tables/alarms.ts';
+import { CERTIFICATE_CLASSES } from '../../lambdas/tables/certificate-classes.ts';
 import { type Story, startStory } from './alarms/story.ts';
 import { lastsLong, type TwoClusters, twoClusters, twoClustersFile } from './alarms/story-clusters.ts';
 import { startEksCluster, startKubeconfigCluster } from './hub/clusters.ts';
@@ -13,6 +15,7 @@ const LIFE = {
   certificateNotBefore: new Date(START - 20 * MINUTE),
   certificateNotAfter: new Date(START + 80 * MINUTE),
 };
+const FAILS = `${CERTIFICATE_CLASSES['kube-apiserver'].onceExpired}.`;
 const AUDIT = '{ every: 5m, thresholds: [{ warning: { share: 0.2 }, critical: { share: 0.05 } }] }';
 
 const findingsIn = ({ hub }: Story<TwoClusters>) =>
@@ -36,19 +39,18 @@ it('tells of a certificate at 20 % and at 5 % of its life, rings on when it has 
   // twentieth. CloudWatch wants two minutes of that.
   expect(story.rang()).toEqual({ 'certificate-warning': 63, warning: 63, 'certificate-critical': 78, critical: 78 });
   const said = 'berlin: the kube-apiserver certificate at SERVER';
-  const over = 'berlin. It was: the kube-apiserver certificate at SERVER';
-  // What is away for a quarter of an hour is over, as a look every fifth minute sees it.
+  const label = 'berlin, kube-apiserver';
   expect(story.told()).toEqual([
-    `63 [warning] ${said} expires in 15 minutes`,
-    `78 [critical] ${said} expired less than a minute ago`,
-    `96 [resolved] ${over} expires in 15 minutes`,
-    `106 [resolved] ${over} expired less than a minute ago`,
+    `63 [warning] ${said} expires in 15 minutes. Then ${FAILS}`,
+    `78 [critical] ${said} expired less than a minute ago. Now ${FAILS}`,
+    `78 [escalated] ${label}: CertificateCritical instead. It was: ${ALARMS.CertificateWarning.meaning}`,
+    `88 [resolved] ${label}: over. It was: ${ALARMS.CertificateCritical.meaning}`,
   ]);
-  expect(story.events()).toEqual([
-    'opened CertificateWarning: berlin',
-    'opened CertificateCritical: berlin',
-    'closed CertificateWarning: berlin',
-    'closed CertificateCritical: berlin',
+  expect(story.incidents()).toEqual([
+    '63 opened CertificateWarning berlin kube-apiserver',
+    '78 opened CertificateCritical berlin kube-apiserver',
+    '78 closed CertificateWarning berlin kube-apiserver',
+    '88 closed CertificateCritical berlin kube-apiserver',
   ]);
 });
 
@@ -60,22 +62,22 @@ it('tells that a certificate has ended, and what that means', async () => {
   expect(story.rang()).toEqual({ 'certificate-critical': 3, 'cluster-unreadable': 11, critical: 3 });
   await server.serveUntil(lastsLong().certificateNotAfter);
   await story.until(() => story.isOver(), 45);
-  const ended = 'the kube-apiserver certificate at SERVER expired 35 minutes ago';
+  const ended = `the kube-apiserver certificate at SERVER expired 35 minutes ago. Now ${FAILS}`;
   const unreadable =
     'certmarshal cannot read its certificate requests: certificate: a certificate of the endpoint has expired';
   expect(story.told()).toEqual([
     `3 [critical] berlin: ${ended}`,
-    `11 [critical] berlin: ${unreadable}`,
-    `31 [resolved] berlin. It was: ${unreadable}`,
-    `36 [resolved] berlin. It was: ${ended}`,
+    `11 [critical] berlin: ${unreadable}. ${ALARMS.ClusterUnreadable.consequence['eks-anywhere']}`,
+    `15 [resolved] berlin: over. It was: ${ALARMS.ClusterUnreadable.meaning}`,
+    `18 [resolved] berlin, kube-apiserver: over. It was: ${ALARMS.CertificateCritical.meaning}`,
   ]);
-  expect(story.events()).toEqual([
-    'opened CertificateCritical: berlin',
-    'opened ClusterUnreadable: berlin',
-    'closed ClusterUnreadable: berlin',
-    'closed CertificateCritical: berlin',
+  expect(story.incidents()).toEqual([
+    '3 opened CertificateCritical berlin kube-apiserver',
+    '11 opened ClusterUnreadable berlin',
+    '15 closed ClusterUnreadable berlin',
+    '18 closed CertificateCritical berlin kube-apiserver',
   ]);
-  expect(story.fallback()).toEqual(['critical ALARM 3', 'critical OK 20']);
+  expect(story.fallback()).toEqual(['critical ALARM 3', 'critical OK 18']);
 });
 
 it('tells of a kubelet that did not renew its certificate, and that it did', async () => {
@@ -97,8 +99,11 @@ it('tells of a kubelet that did not renew its certificate, and that it did', asy
     'the kubelet serving certificate of berlin-1 expires in 9 minutes; the kubelet should have renewed it before 90 % of its lifetime';
   // 90 of 100 minutes are over in the 90th; the next audit is in the 92nd.
   expect(story.rang()).toEqual({ 'kubelet-overdue': 93, warning: 93 });
-  expect(story.told()).toEqual([`93 [warning] berlin: ${said}`, `116 [resolved] berlin. It was: ${said}`]);
-  expect(story.events()).toEqual(['opened KubeletOverdue: berlin', 'closed KubeletOverdue: berlin']);
+  expect(story.told()).toEqual([
+    `93 [warning] berlin: ${said}. Then kubectl logs, exec and metrics of its node fail.`,
+    `98 [resolved] berlin: over. It was: ${ALARMS.KubeletOverdue.meaning}`,
+  ]);
+  expect(story.incidents()).toEqual(['93 opened KubeletOverdue berlin', '98 closed KubeletOverdue berlin']);
   await restarted.stop();
   await signer.stop();
 });

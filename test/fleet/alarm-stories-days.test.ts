@@ -1,15 +1,6 @@
-import { Template } from 'aws-cdk-lib/assertions';
 import { expect, it } from 'vitest';
-import { DEFAULT_MONITORING } from '../../lambdas/config/fleet.ts';
 import type { FleetIndex } from '../../lambdas/contracts/fleet-index.ts';
 import type { CsrCounts, SweepOutcome, VerdictLine } from '../../lambdas/contracts/outcome.ts';
-import { outcomesObject } from '../../lambdas/fleet/outcomes.ts';
-import { createReport } from '../../lambdas/fleet/report.ts';
-import { outcomesKey, STATE_KEYS } from '../../lambdas/fleet/state-keys.ts';
-import { createNotifyHandler } from '../../lambdas/functions/handle-notify.ts';
-import { HUB_SIZES } from '../../lambdas/hub-sizes.ts';
-import type { State } from '../../lambdas/state.ts';
-import { createLogger, createMetrics } from '../../lambdas/telemetry/telemetry.ts';
 import { runs } from '../runs.ts';
 import {
   at,
@@ -20,18 +11,12 @@ import {
   MINUTE,
   NOW,
   PARIS,
-  registered,
-  registry,
   swept,
   TROUBLE,
   verdictLine,
 } from '../unit/fleet/values.ts';
-import { fleetOf, stacksOf } from '../unit/lib/stacks.ts';
-import { alarmsOf } from './alarms/alarm-definitions.ts';
-import { samplesOf } from './alarms/emf.ts';
-import { listen } from './alarms/listen.ts';
-import { createMetricStore } from './alarms/metric-store.ts';
-import { createSimulator, type Transition } from './alarms/simulator.ts';
+import { startReportStory } from './alarms/report-story.ts';
+import type { Transition } from './alarms/simulator.ts';
 import { seededRandom } from './random.ts';
 
 const DAYS = runs(3);
@@ -142,122 +127,64 @@ function auditAt(now: number, isEnding: boolean): NonNullable<SweepOutcome['audi
   });
 }
 
-/** Nobody changes what is in it, so nothing is copied: there are a hundred thousand writes. */
-function stateOf(registryNow: () => object): State {
-  const objects = new Map<string, { readonly value: unknown; readonly etag: string }>();
-  return {
-    get: async (key) => (key === STATE_KEYS.registry ? { value: registryNow(), etag: key } : objects.get(key)),
-    async put(key, value) {
-      objects.set(key, { value, etag: key });
-      return key;
-    },
-    async list(prefix, after) {
-      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix));
-      for (const key of keys.filter((one) => one <= after)) objects.delete(key);
-      return keys.filter((key) => key > after).toSorted();
-    },
-  };
-}
-
 /** Days of a hub: alarms are judged after each minute. */
 async function live(days: number, trouble: Trouble = {}) {
   const random = seededRandom(7);
   const chance = (what: keyof typeof ODDS): boolean => random() < ODDS[what];
   const outcomesOf = fleetWith(trouble, random);
-  const store = createMetricStore();
-  const alarms = alarmsOf(Template.fromStack(stacksOf(fleetOf()).hub).toJSON());
-  const simulator = createSimulator(alarms, store);
-  let [now, current] = [NOW, 0];
-  const fleet = registry(...CLUSTERS.map((target) => registered(target.id, { target, foundAt: at(-DAY) })));
-  const state = stateOf(() => {
+  let current = 0;
+  using story = startReportStory({
+    targets: CLUSTERS,
     // Once a day EKS throttles the discovery for some minutes.
-    const problem = current % DAY_MINUTES < 4 ? TROUBLE : undefined;
-    return { ...fleet, sources: { 'fleet.yaml': { triedAt: at(), readAt: at(), problem } } };
+    sources: () => ({
+      'fleet.yaml': { triedAt: at(), readAt: at(), problem: current % DAY_MINUTES < 4 ? TROUBLE : undefined },
+    }),
   });
-  const monitoring = { ...DEFAULT_MONITORING, auditEveryMinutes: 15 };
-  const common = { state, monitoring, clock: () => now, logger: createLogger('report') };
-  common.logger.setLogLevel('ERROR');
-  const metrics = createMetrics('report');
-  const report = createReport({
-    ...common,
-    metrics,
-    fleet: { clusters: [], managementClusters: [] },
-    targetsOf: (id) => CLUSTERS.filter((target) => target.id === id),
-    lanes: ['default'],
-    sources: ['fleet.yaml'],
-    askedSources: [],
-    async *discover() {},
-    publish: async () => undefined,
-  });
-  const told: string[] = [];
-  const notify = createNotifyHandler({
-    ...common,
-    metrics: createMetrics('notify'),
-    publish: async (topic, { subject }) => {
-      if (topic === 'critical' || topic === 'warning') told.push(`${topic} ${subject}`);
-    },
-    place: { partition: 'aws', region: 'eu-central-1', account: '111122223333' },
-    putEvents: async () => ({ unsent: [] }),
-    link: undefined,
-    random: () => 0,
-    wait: async () => undefined,
-  });
-  const never = new AbortController().signal;
-  const endListening = listen((text) => {
-    for (const sample of samplesOf(text)) store.add(sample);
-  });
-  const publish = (name: string): void =>
-    store.add({ namespace: 'certmarshal', name, dimensions: { service: 'plan' }, at: now, value: IDS.length });
-
   let late: (() => Promise<unknown>)[] = [];
   let reports = 0;
   const tickOf = async (minute: number): Promise<void> => {
     const tick = NOW + minute * MINUTE;
-    publish('Dispatched');
-    publish('Registered');
-    const index = (await state.get(STATE_KEYS.index, never))?.value as FleetIndex | undefined;
-    const outcomes = outcomesOf(minute, now, index);
-    const write = async () => state.put(outcomesKey('default', tick, 0), outcomesObject(outcomes), undefined, never);
+    const outcomes = outcomesOf(minute, story.now, story.index());
+    const write = async () => story.write(tick, outcomes);
     // What is late is there just after the report of its own tick.
     if (chance('outcomesLate')) late.push(write);
     else if (!chance('outcomesLost')) await write();
-    now += Math.max(...outcomes.map(({ durationMs }) => durationMs));
+    story.now += Math.max(...outcomes.map(({ durationMs }) => durationMs));
     if (chance('reportKilled')) return;
-    for (let times = chance('reportAgain') ? 2 : 1; times > 0; times -= 1)
-      await report({ tick, shards: [], outcomes: [] }, { discovery: never, all: never });
-    if (metrics.hasStoredMetrics()) metrics.publishStoredMetrics();
+    for (let times = chance('reportAgain') ? 2 : 1; times > 0; times -= 1) await story.report(tick);
     reports += 1;
   };
 
   const transitions: Transition[] = [];
   // Every cluster has had its audit by then.
   const warmUp = 40;
-  try {
-    for (let minute = 0; minute < days * DAY_MINUTES; minute += 1) {
-      current = minute;
-      // Scheduler is late, and lets a tick fall out now and then; the next one comes.
-      now = NOW + minute * MINUTE + random() * 10 * SECOND;
-      const [held] = [late];
-      late = [];
-      if (!chance('tickLost')) await tickOf(minute);
-      for (const write of held) await write();
-      now = NOW + (minute + 1) * MINUTE;
-      if (minute < warmUp) continue;
-      transitions.push(...simulator.evaluate(now));
-      if (now % (HUB_SIZES.notify.looksEverySeconds * SECOND) === 0) await notify({ look: true }, never);
-      if (minute % DAY_MINUTES === 21 * 60) await notify({ digest: true }, never);
-    }
-  } finally {
-    endListening();
+  for (let minute = 0; minute < days * DAY_MINUTES; minute += 1) {
+    current = minute;
+    // Scheduler is late, and lets a tick fall out now and then; the next one comes.
+    story.now = NOW + minute * MINUTE + random() * 10 * SECOND;
+    const [held] = [late];
+    late = [];
+    if (!chance('tickLost')) await tickOf(minute);
+    for (const write of held) await write();
+    story.now = NOW + (minute + 1) * MINUTE;
+    if (minute < warmUp) continue;
+    transitions.push(...(await story.judge()));
+    expect(story.people.unheard(story.simulator)).toEqual([]);
+    if (minute % DAY_MINUTES === 21 * 60) await story.people.daily();
   }
-  return { transitions, told, store, reports };
+  // CloudWatch itself says that what is about notify is well, when it is new.
+  const messages = story.people.messages.filter(({ state }) => state !== 'raw');
+  return { transitions, messages, store: story.store, reports };
 }
 
-it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
-  const { transitions, told, store, reports } = await live(DAYS);
+it(`says nothing in ${DAYS} quiet days but one message a day`, async () => {
+  const { transitions, messages, store, reports } = await live(DAYS);
   expect(transitions.filter(({ to }) => to === 'ALARM')).toEqual([]);
-  expect(told).toHaveLength(DAYS);
-  for (const line of told) expect(line).toMatch(/^warning \[digest\] Fleet: 3 of 3 clusters healthy; /);
+  expect(messages.map(({ topic, line }) => `${topic} ${line}`)).toEqual(
+    Array.from({ length: DAYS }, () =>
+      ['warning', 'chat'].map((topic) => `${topic} [daily] All is well: 3 clusters, 3 well`),
+    ).flat(),
+  );
   expect(reports).toBeGreaterThan(DAYS * 24 * 59);
   // Nobody paid for a series that was not needed: those that are always on, and those of clusters that were away.
   expect(store.size).toBeLessThan(16);
@@ -265,10 +192,10 @@ it(`says nothing in ${DAYS} quiet days but one digest a day`, async () => {
 
 it('fires and clears each alarm once in a day with an hour without an answer and a certificate that nearly ends', async () => {
   const trouble: Trouble = { romeAway: [180, 240], certificateEnds: [600, 720] };
-  const { transitions } = await live(1, trouble);
+  const { transitions, messages } = await live(1, trouble);
   const changes = transitions
     .filter(({ contributor, from, to }) => contributor === undefined && [from, to].includes('ALARM'))
-    .map(({ alarm, to }) => `${alarm.replace('certmarshal-', '')} ${to}`);
+    .map(({ alarm, to }) => `${alarm.name.replace('certmarshal-', '')} ${to}`);
   expect(changes).toEqual([
     'cluster-unreadable ALARM',
     'critical ALARM',
@@ -279,4 +206,15 @@ it('fires and clears each alarm once in a day with an hour without an answer and
     'certificate-critical OK',
     'critical OK',
   ]);
+  for (const topic of ['pager', 'chat', 'critical'])
+    expect(
+      messages
+        .filter((sent) => sent.topic === topic && sent.state !== 'daily')
+        .map(({ state, key }) => `${state} ${key}`),
+    ).toEqual([
+      'opened ClusterUnreadable rome',
+      'closed ClusterUnreadable rome',
+      `opened CertificateCritical ${ON_EKS} kube-apiserver`,
+      `closed CertificateCritical ${ON_EKS} kube-apiserver`,
+    ]);
 });

@@ -52,12 +52,15 @@ describe('a rollout', () => {
     expect(story.rang()['rollout-held']).toBeLessThanOrEqual(3);
     expect(story.told()).toEqual([
       expect.stringMatching(
-        /^\d \[critical\] berlin: its rollout is held: Machine eksa-system\/berlin-cp-2: no machine was made or removed for 50 minutes \(stuck\)$/,
+        /^\d \[critical\] berlin: its rollout is held: Machine eksa-system\/berlin-cp-2: no machine was made or removed for 50 minutes \(stuck\)\.$/,
       ),
     ]);
     seen.step = ROLLING;
     await story.until(() => story.isOver(), 40);
-    expect(story.events()).toEqual(['opened RolloutHeld: berlin', 'closed RolloutHeld: berlin']);
+    expect(story.incidents().map((line) => line.replace(/^\d+ /, ''))).toEqual([
+      'opened RolloutHeld berlin',
+      'closed RolloutHeld berlin',
+    ]);
   });
 
   it('that a person has to make possible rings after half an hour, as a warning, and not while nothing is due', async () => {
@@ -75,6 +78,6 @@ describe('a rollout', () => {
         '[warning] berlin: a rollout of 3 control plane machines is refused: 1 of 38 checks fails: Machine eksa-system/berlin-cp-2: no backup is vouched for (etcd-backup)',
       ),
     ]);
-    expect(story.events()).toEqual(['opened RolloutNeeded: berlin']);
+    expect(story.incidents()).toEqual(['32 opened RolloutNeeded berlin']);
   });
 });

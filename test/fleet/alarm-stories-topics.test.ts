@@ -7,57 +7,81 @@ const start = async (): Promise<Story<TwoClusters>> =>
   startStory({ clusters: twoClusters, fleetFile: (clusters) => twoClustersFile(clusters, {}) });
 
 const KEY = 'ClusterUnreadable berlin';
-const UNREADABLE = 'certmarshal cannot read its certificate requests: unreachable: the connection broke (ECONNRESET)';
+const TOPICS = ['critical', 'pager', 'chat'] as const;
+
+/** States under the key, by topic. */
+const statesOn = ({ people }: Story<TwoClusters>, topic: string) =>
+  people.messages.filter((sent) => sent.topic === topic && sent.key === KEY).map(({ state }) => state);
 
 describe('one incident, opened and closed', () => {
-  it('has the same key and the same words on the pager, while CloudWatch tells the fallback topic', async () => {
+  it('has one key on every topic, while CloudWatch writes to the fallback topic', async () => {
     await using story = await start();
     const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
     await story.minutes(15);
     plugIn();
     await story.until(() => story.isOver(), 40);
-    expect(story.paged()).toEqual([
-      `11 ALARM ${KEY}: [critical] berlin: ${UNREADABLE}`,
-      `31 OK ${KEY}: [resolved] berlin. It was: ${UNREADABLE}`,
-    ]);
-    expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 19']);
-    expect(story.events()).toHaveLength(2);
+    expect(story.incidents()).toEqual([`11 opened ${KEY}`, `17 closed ${KEY}`]);
+    expect(story.fallback()).toEqual(['critical ALARM 11', 'critical OK 17']);
   });
 
-  it.each(['critical', 'pager', 'chat'] as const)('is told on every topic, though notify dies at %s', async (topic) => {
+  it.each(TOPICS)('comes at least once, though notify dies at %s', async (topic) => {
     await using story = await start();
-    story.deadly.add(topic);
+    story.people.deadly.add(topic);
     const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
-    await story.minutes(20);
-    expect(story.deadly.size).toBe(0);
-    expect(new Set(story.told().map((line) => line.replace(/^\d+ /, '')))).toEqual(
-      new Set([`[critical] berlin: ${UNREADABLE}`]),
-    );
-    expect(new Set(story.paged().map((line) => line.replace(/^\d+ /, '')))).toEqual(
-      new Set([`ALARM ${KEY}: [critical] berlin: ${UNREADABLE}`]),
-    );
-    expect(story.threads()).toContain(KEY);
-    story.deadly.add(topic);
-    plugIn();
-    await story.until(() => story.isOver() && story.paged().at(-1)?.includes(`OK ${KEY}`) === true, 60);
-    expect(story.told().at(-1)).toContain('[resolved] berlin');
-    await story.minutes(10);
-    expect(story.paged().at(-1)).toContain(`OK ${KEY}`);
-    expect(story.threads().length).toBeGreaterThanOrEqual(2);
-  });
-
-  it.each(['pager', 'chat'] as const)('reaches %s once, also when it refuses for a while', async (topic) => {
-    await using story = await start();
-    story.refusing.add(topic);
-    const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
-    await story.minutes(20);
-    expect(story.told()).toEqual([`11 [critical] berlin: ${UNREADABLE}`]);
-    expect(story.output()).toContain('events not taken');
-    story.refusing.clear();
-    await story.minutes(5);
-    expect(story.events()).toEqual(['opened ClusterUnreadable: berlin']);
+    await story.minutes(13);
+    story.people.deadly.add(topic);
     plugIn();
     await story.until(() => story.isOver(), 40);
-    expect(story.events()).toEqual(['opened ClusterUnreadable: berlin', 'closed ClusterUnreadable: berlin']);
+    expect(story.people.deadly.size).toBe(0);
+    for (const one of TOPICS) expect(new Set(statesOn(story, one))).toEqual(new Set(['opened', 'closed']));
+    for (const one of TOPICS) expect(statesOn(story, one).at(-1)).toBe('closed');
+    // Lambda waits a minute.
+    expect(statesOn(story, topic)).toEqual(['opened', 'closed']);
   });
+
+  it.each(TOPICS)('comes to the others while %s refuses, and to people as it is after three tries', async (topic) => {
+    await using story = await start();
+    story.people.refusing.add(topic);
+    const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
+    await story.minutes(15);
+    for (const one of TOPICS) expect(statesOn(story, one)).toEqual(one === topic ? [] : Array(3).fill('opened'));
+    const raw = story.people.messages.filter(({ state }) => state === 'raw');
+    expect(raw.some(({ line }) => line.includes('"Cluster":"berlin"') && line.includes('"value":"ALARM"'))).toBe(true);
+    // CloudWatch itself tells people that notify fails.
+    expect(story.ringing()).toContain('function-errors-notify');
+    expect(raw.some(({ line }) => line === 'certmarshal-function-errors-notify ALARM')).toBe(true);
+    story.people.refusing.clear();
+    plugIn();
+    await story.until(() => story.isOver(), 40);
+    for (const one of TOPICS) expect(statesOn(story, one).at(-1)).toBe('closed');
+  });
+
+  it('has the same key though events come twice and in any order', async () => {
+    await using story = await start();
+    story.people.isDisordered = true;
+    const plugIn = story.clusters.berlin.server.inject(UNPLUGGED);
+    await story.minutes(15);
+    plugIn();
+    await story.until(() => story.isOver(), 40);
+    expect(statesOn(story, 'pager')).toEqual(['opened', 'opened', 'closed', 'closed']);
+  });
+});
+
+it('has a message a day, of what is open or that all is well', async () => {
+  await using story = await start();
+  const daily = async (): Promise<readonly string[]> => {
+    story.begin();
+    await story.people.daily();
+    return story.people.messages.map(({ topic, line }) => `${topic} ${line}`);
+  };
+  expect(await daily()).toEqual(
+    ['warning', 'chat'].map((topic) => expect.stringMatching(`^${topic} .daily. All is well`)),
+  );
+  story.clusters.berlin.server.inject(UNPLUGGED);
+  await story.minutes(15);
+  expect(await daily()).toEqual(
+    ['warning', 'chat'].map((topic) =>
+      expect.stringMatching(`^${topic} .daily. Needs a person: 2 clusters, 1 critical`),
+    ),
+  );
 });

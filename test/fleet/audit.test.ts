@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { assessInSteps } from '../../lambdas/audit/assess.ts';
 import { audit, auditUnopened } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
 import type { Snapshots } from '../../lambdas/audit/snapshots.ts';
@@ -62,7 +61,6 @@ const sources = [handshake];
 const engine: AuditEngine = {
   audit: async (target, options) => audit(target, { ...options, sources }),
   auditUnopened: (target, problem, options) => auditUnopened(target, problem, { ...options, sources }),
-  assessInSteps,
 };
 
 describe('audits of a fleet', () => {

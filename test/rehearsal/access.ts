@@ -21,7 +21,7 @@ const MAY: Readonly<Record<string, { readonly write: readonly string[]; readonly
   plan: { write: ['orders'], start: [] },
   'sweep-default': { write: ['outcomes'], start: [] },
   report: { write: [STATE_KEYS.registry, STATE_KEYS.index, STATE_KEYS.page], start: [] },
-  notify: { write: [STATE_KEYS.told], start: [] },
+  notify: { write: [], start: [] },
   webhook: { write: [], start: ['sweep-default'] },
 };
 
@@ -29,7 +29,7 @@ const MAY: Readonly<Record<string, { readonly write: readonly string[]; readonly
 export async function expectAccess({ ministack, hub, stack, bucket }: AccessOptions): Promise<void> {
   const { Contents = [] } = await hub.s3.send(new ListObjectsV2Command({ Bucket: bucket }));
   const keys = new Map(Contents.map(({ Key = '' }) => [Key.split('/', 1)[0] ?? '', Key]));
-  const kinds = ['orders', 'outcomes', STATE_KEYS.registry, STATE_KEYS.index, STATE_KEYS.page, STATE_KEYS.told];
+  const kinds = ['orders', 'outcomes', STATE_KEYS.registry, STATE_KEYS.index, STATE_KEYS.page];
   assert.deepEqual([...keys.keys()].toSorted(), kinds.toSorted(), 'what the state bucket has');
 
   const functions = await functionsOf(stack);

@@ -1,160 +1,96 @@
 import { approverName } from '../../approval/condition-reasons.ts';
-import {
-  type CertificateObservation,
-  NOT_ISSUED,
-  type Observation,
-  type UnreadObservation,
-} from '../../contracts/observation.ts';
-import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
+import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
+import type { Severity } from '../../tables/finding-codes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../tables/issued-verdicts.ts';
-import { DAY_MS } from '../../time.ts';
-import { compare, counted, isoOf, span, timeOf } from '../../words.ts';
-import type { KnownCertificate } from '../certificates.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** The finding for each verdict; the others have none. */
-const TOLD: Readonly<
-  Partial<Record<IssuedVerdict, { readonly code: FindingCode; readonly severity: Severity; readonly words: string }>>
+const FINDINGS: Readonly<
+  Partial<
+    Record<IssuedVerdict, { readonly code: 'IssuedNamesAnother' | 'IssuedUnproven'; readonly severity: Severity }>
+  >
 > = {
-  'names-another': { code: 'IssuedNamesAnother', severity: 'critical', words: 'covers more than its node' },
-  'not-proven': { code: 'IssuedUnproven', severity: 'warning', words: 'is not proven' },
-  'no-longer-proven': { code: 'IssuedUnproven', severity: 'info', words: 'was proven, and is no longer' },
+  'names-another': { code: 'IssuedNamesAnother', severity: 'critical' },
+  'not-proven': { code: 'IssuedUnproven', severity: 'warning' },
 };
 
-/** A certificate with another's name is reported this long after it expires, even if it lived only minutes. */
-const FORGET_AFTER_MS = 7 * DAY_MS;
-
-/** Until then, evidence may become readable again. */
-const UNJUDGED_MS = DAY_MS;
-
-/** A certificate, or one that cannot be read. */
-type Said = CertificateObservation | UnreadObservation;
+type Judged = (CertificateObservation | UnreadObservation) & Required<Pick<CertificateObservation, 'issued'>>;
 
 /** A certificate issued to a node, from all sources that saw it. */
-export interface IssuedCertificate<T extends Said = Said> {
+export interface IssuedCertificate {
   /** The observation with the worst verdict. */
-  readonly worst: T & Required<Pick<T, 'issued'>>;
+  readonly worst: Judged;
   /** Reason of the approval, if its request was seen. */
   readonly approvedBy: string | undefined;
 }
 
-/** Each kubelet serving certificate with a verdict, once. Pure. */
-export function issuedCertificates<T extends Said>(said: readonly T[]): readonly IssuedCertificate<T>[] {
-  const judged = said.filter((one): one is IssuedCertificate<T>['worst'] => one.issued !== undefined);
+/** Each kubelet serving certificate with a verdict, once; unreadable ones of one node count as one. Pure. */
+export function issuedCertificates(observations: readonly Observation[]): readonly IssuedCertificate[] {
+  const judged = observations.filter((one): one is Judged => 'issued' in one && one.issued !== undefined);
+  const keyOf = (one: Judged) =>
+    one.kind === 'certificate' ? (one.fingerprint ?? one.where) : `${one.member ?? one.where}\n${one.problem}`;
   return [...Map.groupBy(judged, keyOf).values()].map((same) => ({
     worst: same.reduce((worst, next) => (worseFirst(next, worst) < 0 ? next : worst)),
     approvedBy: same.find(({ issued }) => issued?.approvedBy !== undefined)?.issued?.approvedBy,
   }));
 }
 
-/** Unreadable certificates of one node for one reason count as one. */
-function keyOf(said: Said): string {
-  if (said.kind === 'certificate') return said.fingerprint ?? said.where;
-  return `${said.member ?? said.where}\n${said.problem}`;
+/** Independent of the order of observations. */
+function worseFirst(a: Judged, b: Judged): number {
+  const rankOf = ({ issued }: Judged) => ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven');
+  return rankOf(a) - rankOf(b) || compare(a.where ?? '', b.where ?? '');
 }
 
 /**
  * One finding for each certificate with names that are not proven to be its node's. Its object includes the
- * fingerprint, as a node may have several. Unreadable ones have one finding for each node and reason. Pure.
- *
- * @param now milliseconds since the epoch
+ * fingerprint, as a node may have several. One for all that could not be judged. Pure.
  */
-export function issuedFindings(
-  certificates: readonly KnownCertificate[],
-  observations: readonly Observation[],
-  now: number,
-): readonly Draft[] {
-  const read = certificates.flatMap(({ object, member, said }) =>
-    issuedCertificates(said).flatMap((certificate) => {
-      const { notBefore, notAfter, commonName, fingerprint = '' } = certificate.worst;
-      // The requester is not a node: only the certificate names one.
-      const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
-      const since = timeOf(notBefore) === undefined ? '' : `, issued ${notBefore?.slice(0, 10)}`;
-      const called = { object: `${object} ${fingerprint.slice(0, 8)}`.trim(), member, since: `${named}${since}` };
-      return draftOf(certificate, called, now - (timeOf(notAfter) ?? now));
-    }),
-  );
-  const unread = issuedCertificates(observations.filter((one) => one.kind === 'unread')).flatMap((certificate) => {
-    const { what, where, member, problem } = certificate.worst;
-    return draftOf(
-      certificate,
-      {
-        object: `${what} ${member ?? where} ${problem}`,
-        member,
-        since: problem === NOT_ISSUED ? ', not issued yet' : '',
-      },
-      0,
-    );
-  });
-  return [...read, ...unread];
+export function issuedFindings(observations: readonly Observation[]): readonly Draft[] {
+  const certificates = issuedCertificates(observations);
+  return [...certificates.flatMap(draftOf), ...unjudged(certificates)];
 }
 
-interface Called {
-  readonly object: string;
-  readonly member: string | undefined;
-  readonly since: string;
-}
-
-function draftOf(
-  { worst, approvedBy }: IssuedCertificate,
-  { object, member, since }: Called,
-  endedMs: number,
-): Draft[] {
-  const { issued, what, where = '' } = worst;
-  const told = issued && TOLD[issued.verdict];
-  if (told === undefined) return [];
-  const { code, severity, words } = told;
-  if (endedMs > (severity === 'critical' ? FORGET_AFTER_MS : 0)) return [];
-  const by = approvedBy === undefined ? '' : `, approved by ${approverName(approvedBy)}`;
+function draftOf({ worst, approvedBy }: IssuedCertificate): readonly Draft[] {
+  const { issued, what, where = '', member } = worst;
+  const finding = issued && FINDINGS[issued.verdict];
+  if (finding === undefined) return [];
+  const { code, severity } = finding;
   return [
     {
       code,
       severity,
       what,
-      object,
+      object: `${what} ${member ?? where} ${worst.kind === 'certificate' ? worst.fingerprint?.slice(0, 8) : worst.problem}`,
       places: [where],
-      message: `the certificate of ${member ?? where}${since}${by}, ${words}: ${issued?.why ?? 'no reason is known'}`,
-      words: { node: member, where },
+      facts: {
+        node: member,
+        where,
+        ...(worst.kind === 'certificate' && {
+          // The requester is not a node: only the certificate names one.
+          commonName: member === undefined ? worst.commonName : undefined,
+          notBefore: timeOf(worst.notBefore) === undefined ? undefined : worst.notBefore,
+        }),
+        approvedBy: approvedBy && approverName(approvedBy),
+        why: issued?.why,
+        isAddress: issued?.addressOfAnother,
+      },
     },
   ];
 }
 
-/**
- * Reports certificates that have been unknown for over a day because evidence could not be read, not those that no
- * evidence can prove. Pure.
- *
- * @param now milliseconds since the epoch
- */
-export function unjudgedFindings(certificates: readonly KnownCertificate[], now: number): readonly Draft[] {
-  const lasting = certificates
-    .flatMap(({ said }) => issuedCertificates(said))
-    .flatMap(({ worst: { issued, notAfter, member, where } }) => {
-      const since = timeOf(issued?.since) ?? now;
-      const isOver = Date.parse(notAfter) < now;
-      return issued?.evidenceUnread !== true || isOver || now - since <= UNJUDGED_MS
-        ? []
-        : [{ since, why: issued.why ?? 'evidence could not be read', where: member ?? where }];
-    })
-    .toSorted((a, b) => a.since - b.since || compare(a.where, b.where) || compare(a.why, b.why));
-  const [first] = lasting;
+function unjudged(certificates: readonly IssuedCertificate[]): readonly Draft[] {
+  const unread = certificates.filter(({ worst }) => worst.issued?.evidenceUnread === true);
+  const [first] = unread.toSorted((a, b) => worseFirst(a.worst, b.worst));
   if (first === undefined) return [];
+  const { member, where, issued } = first.worst;
   return [
     {
       code: 'SourceUnread',
       severity: 'warning',
       object: 'evidence of kubelet-serving',
       what: 'kubelet-serving',
-      message: `${counted(lasting.length, 'kubelet certificate')} could not be judged for ${span(now - first.since)}, because evidence could not be read: ${first.where}: ${first.why}; explain --node says which, and how to make it readable`,
-      since: isoOf(first.since),
+      facts: { of: 'evidence', certificates: unread.length, where: member ?? where ?? '', why: issued?.why ?? '' },
     },
   ];
-}
-
-/** Independent of the order of observations. */
-function worseFirst(a: Said, b: Said): number {
-  return rankOf(a) - rankOf(b) || compare(a.where ?? '', b.where ?? '');
-}
-
-function rankOf({ issued }: Said): number {
-  return issued === undefined ? ISSUED_VERDICTS.length : ISSUED_VERDICTS.indexOf(issued.verdict);
 }

@@ -1,12 +1,12 @@
+import { namesOf } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
-import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
+import { CLUSTER_SOURCES, REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
-import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
-import { type KnownObservations, placesOf } from '../keep-observations.ts';
+import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 import type { Stake } from './stakes.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
@@ -58,20 +58,24 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     const isLost = now - since > LOST_MS;
     const isBiting = isLost && bites(unknown, (said) => said.source === source && known.kept.has(said));
     const isPartial = looked.has(source);
-    const verb = isPartial ? 'could be read only in part' : 'could not be read';
-    const long = isLost ? ` for ${span(now - since)}` : '';
-    const failed =
-      failure === undefined ? `was not checked${long}` : `${verb}${long} (${failure.problem}: ${failure.message})`;
-    const holds =
-      count === 0 ? '' : `; ${counted(count, 'certificate')} seen there earlier still count${count === 1 ? 's' : ''}`;
     return {
       code: isLost ? 'SourceLost' : isPartial ? 'SourcePartial' : 'SourceUnread',
       severity: isBiting ? 'critical' : 'warning',
       object: `source ${source}`,
-      message: `the source ${source} ${failed}${holds}${advice(failure)}`,
       lastSeen,
       since: isoOf(since),
-      words: { source },
+      facts: {
+        of: 'source',
+        source,
+        problem: failure?.problem,
+        message: failure?.message,
+        remedy: failure?.remedy,
+        isPartial: isPartial || undefined,
+        isServerExpired:
+          (CLUSTER_SOURCES.has(source) && failure?.problem === 'certificate-expired') ||
+          undefined,
+        certificates: count,
+      },
     };
   });
 }
@@ -94,11 +98,7 @@ function beginningsOf(findings: readonly ExpiryFinding[], source: SourceId): rea
 function unreadPlaces(unknown: Unknown): readonly Draft[] {
   const { known, staked, now } = unknown;
   const seenAt = lastSeenAt(known.kept);
-  // The place itself; only if nothing was seen there, what else its machine showed.
-  const seen = (place: UnreadObservation): number | undefined => {
-    const [exact, ...others] = idsOf(place).map((id) => seenAt.get(id));
-    return exact ?? greatest(others.filter((at) => at !== undefined));
-  };
+  const seen = (place: UnreadObservation): number | undefined => seenAt.get(placeOf(place));
   const places = known.all
     .filter((observation) => observation.kind === 'unread')
     .filter(isPlace)
@@ -121,10 +121,9 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const old = sorted.filter((place) => now - (seen(place) ?? now) > LOST_MS);
     const code = codeOfUnread(first.problem);
     const isLost = code === 'Unreachable' && old.length > 0;
-    const lostIds = new Set(old.flatMap(idsOf));
-    const isBiting = isLost && bites(unknown, (said) => idsOf(said).some((id) => lostIds.has(id)));
+    const lost = new Set(old.map(placeOf));
+    const isBiting = isLost && bites(unknown, (said) => lost.has(placeOf(said)));
     const count = new Set(old.map(({ where }) => where)).size;
-    const lost = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
     const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
@@ -134,10 +133,20 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
         object: what === undefined ? `places of ${source}` : `${source} ${what}`,
         what,
         places: wheres,
-        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${lost}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
-        // Reading them was no problem: the first one shows it.
-        words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },
+        facts: {
+          of: 'places',
+          source,
+          places: namesOf(wheres),
+          problems: [...Map.groupBy(sorted, ({ problem }) => problem)]
+            .toSorted(([a], [b]) => compare(a, b))
+            .slice(0, 20)
+            .map(([problem, same]) => ({ problem, count: same.length })),
+          message: first.message,
+          remedy: first.remedy,
+          effect,
+          lost: count,
+        },
       },
     ];
   });
@@ -145,11 +154,6 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
 
 function isPlace(unread: UnreadObservation): unread is UnreadObservation & { readonly where: string } {
   return unread.where !== undefined;
-}
-
-/** A machine may have answered at another address than the current one. */
-function idsOf(observation: CertificateObservation | UnreadObservation): readonly string[] {
-  return placesOf(observation).map((place) => `${observation.source}\n${place}`);
 }
 
 function greatest(numbers: readonly number[]): number | undefined {
@@ -162,30 +166,10 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   for (const observation of kept) {
     if (observation.kind !== 'certificate') continue;
     const at = timeOf(observation.observedAt) ?? 0;
-    for (const id of idsOf(observation)) seenAt.set(id, Math.max(seenAt.get(id) ?? at, at));
+    const place = placeOf(observation);
+    seenAt.set(place, Math.max(seenAt.get(place) ?? at, at));
   }
   return seenAt;
-}
-
-function storyOf(
-  code: ReturnType<typeof codeOfUnread>,
-  wheres: readonly string[],
-  unread: readonly UnreadObservation[],
-  what: CertificateClass | undefined,
-): string {
-  const [first] = unread;
-  const thing = what === undefined ? '' : ` (${CERTIFICATE_CLASSES[what].title})`;
-  const verb = {
-    Unreachable:
-      first?.source === 'tls' ? ['does not answer', 'do not answer'] : ['could not be read', 'could not be read'],
-    CertificateUnreadable: ['shows no readable certificate', 'show no readable certificate'],
-    SourcePartial: ['is left out', 'are left out'],
-  }[code];
-  if (wheres.length === 1) return `${wheres[0]}${thing} ${verb[0]} (${first?.problem}: ${first?.message})`;
-  const problems = [...Map.groupBy(unread, ({ problem }) => problem)]
-    .toSorted(([a], [b]) => compare(a, b))
-    .map(([problem, same]) => `${same.length} ${problem}`);
-  return `${wheres.length} places${thing} ${verb[1]}: ${firstOf(wheres)} (${firstOf(problems)})`;
 }
 
 /** Whether a certificate known only from these expires soon, or has expired. */
@@ -194,9 +178,4 @@ function bites({ certificates, thresholds, now }: Unknown, only: (said: Certific
     ({ said, lives, what, unknown }) =>
       !unknown && said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
   );
-}
-
-function advice(unread: UnreadObservation | undefined): string {
-  const remedy = unread?.remedy.replace(/\.$/, '') ?? '';
-  return remedy === '' ? '' : `; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
 }

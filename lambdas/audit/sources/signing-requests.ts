@@ -30,7 +30,6 @@ export const signingRequests: AuditSource = {
       else {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
-        issued.addApproved(request);
         const csr = request.signer === KUBELET_SERVING_SIGNER ? readSigningRequest(item) : undefined;
         if (csr?.ok === true) approvals.add(csr.csr);
       }

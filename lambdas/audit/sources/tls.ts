@@ -17,7 +17,7 @@ import {
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
-import { unreadableBecause } from '../issued-certificates.ts';
+import { unreadable } from '../issued-certificates.ts';
 import type { IssuedJudge } from '../issued-judge.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
@@ -162,19 +162,15 @@ function observationsOf(
       const ofPosition = position === 0 ? ofLeaf(read.certificate) : sighting;
       return certificateObservation({ ...ofPosition, position }, read.certificate, provider);
     }
-    const problem = 'malformed';
     return {
       kind: 'unread',
       ...place,
       what: sighting.what,
-      problem,
+      problem: 'malformed',
       message: `certificate ${position + 1} that ${where} shows: ${read.problem}`,
       remedy: 'Replace it: a client cannot read it either.',
       broken: true,
-      issued:
-        sighting.what === 'kubelet-serving'
-          ? context.judge?.unreadable({ ...place, problem, why: unreadableBecause(read.problem) })
-          : undefined,
+      issued: sighting.what === 'kubelet-serving' ? unreadable(read.problem) : undefined,
     };
   });
 }
@@ -217,11 +213,9 @@ function unread(
   { kind, message, remedy }: HandshakeFailure,
 ): UnreadObservation {
   const tried = addresses.map((address) => placeOf(address, port));
-  const others = tried.filter((where) => where !== place.where);
   return {
     kind: 'unread',
     ...place,
-    alsoTried: others.length === 0 ? undefined : others,
     problem: kind,
     message: `${printable(tried.length === 0 ? `port ${port}` : tried.join(' and '))}: ${message}`,
     remedy,

@@ -1,5 +1,4 @@
 import type { ApprovalPolicy } from '../../approval/policy.ts';
-import { assessInSteps } from '../../audit/assess.ts';
 import { audit, auditUnopened } from '../../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
 import type { Thresholds } from '../../audit/rules/thresholds.ts';
@@ -14,9 +13,8 @@ import type { OrderedAudit } from '../../contracts/order.ts';
 import type { Problem } from '../../contracts/problem.ts';
 import type { Snapshot } from '../../contracts/snapshot.ts';
 import type { AwsScope, Target } from '../../contracts/target.ts';
-import { stepsInTurns } from '../../processor-time.ts';
 import { canonicalJson } from '../../same-json.ts';
-import { EKS_SOURCES, REMEMBERED_SOURCES, STORED_MS } from '../../tables/audit-sources.ts';
+import { STORED_MS } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { OpenTarget } from '../connect/connect.ts';
 import type { Stage, StageContext } from '../stage.ts';
@@ -36,10 +34,9 @@ export interface AuditStageOptions {
 export interface AuditEngine {
   readonly audit: typeof audit;
   readonly auditUnopened: typeof auditUnopened;
-  readonly assessInSteps: typeof assessInSteps;
 }
 
-const ENGINE: AuditEngine = { audit, auditUnopened, assessInSteps };
+const ENGINE: AuditEngine = { audit, auditUnopened };
 
 /** A hanging bucket must not use up the time of the audit. Milliseconds. */
 const READ_MS = 3_000;
@@ -78,20 +75,16 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
             signal,
             withoutEks,
           });
-    if (unread !== undefined) return summaryOf(snapshot, { durationMs, snapshotProblem: unread, partial: true });
-
-    const lost = lossOf(stored, known);
-    // It saw nothing and knows nothing: nothing is overwritten, and nothing is removed from the index.
-    if (open === undefined && previous === undefined)
-      return summaryOf(snapshot, { durationMs, snapshotProblem: lost, partial: true });
-    const isRead = open !== undefined && withoutEks !== true && isWhole(snapshot);
-    const isPartial = lost !== undefined && (lost !== PARTIAL || !isRead);
-    if (previous !== undefined && lost === undefined && !worthWriting(previous, snapshot))
-      return summaryOf(snapshot, { durationMs });
-    const written = await write(isPartial ? { ...snapshot, partial: true } : snapshot, stored?.etag, last);
-    const { partial } = written.snapshot;
-    const snapshotProblem = written.problem ?? (partial === undefined ? undefined : (lost ?? PARTIAL));
-    return summaryOf(written.snapshot, { durationMs, snapshotProblem, partial });
+    const lost = unread ?? lossOf(stored, known);
+    const isWhole = open !== undefined && withoutEks !== true && !snapshot.observations.some(isMissed);
+    // An audit that saw nothing and knows nothing overwrites nothing.
+    const isBlind = unread !== undefined || (open === undefined && previous === undefined);
+    const isPartial = isBlind || (lost !== undefined && (lost !== PARTIAL || !isWhole));
+    const partial = isPartial ? true : undefined;
+    const written: Snapshot = { ...snapshot, partial };
+    const isNews = !isBlind && (lost !== undefined || worthWriting(previous, written));
+    const problem = isNews ? await write(written, stored?.etag, last) : undefined;
+    return summaryOf(written, { durationMs, snapshotProblem: problem ?? (partial && lost), partial });
   }
 
   async function readBefore(id: string, signal: AbortSignal): Promise<Before> {
@@ -102,37 +95,14 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     }
   }
 
-  /** @returns the snapshot that is stored now, or would be */
-  async function write(
-    snapshot: Snapshot,
-    etag: string | undefined,
-    signal: AbortSignal,
-  ): Promise<{ readonly snapshot: Snapshot; readonly problem?: string }> {
+  /** @returns why it was not stored. After another audit was faster, the next one knows what that saw. */
+  async function write(snapshot: Snapshot, etag: string | undefined, signal: AbortSignal): Promise<string | undefined> {
     try {
       await snapshots.write(snapshot, etag, signal);
-      return { snapshot };
+      return undefined;
     } catch (error) {
-      if (!isConflict(error)) return { snapshot, problem: problemOf(error) };
+      return isConflict(error) ? undefined : problemOf(error);
     }
-    // Another audit of the cluster was faster; this one is older.
-    const { stored, unread } = await readBefore(snapshot.cluster, signal);
-    if (unread !== undefined) return { snapshot, problem: unread };
-    const merged = stored === undefined ? snapshot : await assessedAfter(stored.snapshot, snapshot);
-    try {
-      await snapshots.write(merged, stored?.etag, signal);
-      return { snapshot: merged };
-    } catch (error) {
-      return { snapshot: merged, problem: problemOf(error) };
-    }
-  }
-
-  async function assessedAfter(previous: Snapshot | undefined, snapshot: Snapshot): Promise<Snapshot> {
-    if (previous === undefined) return { ...snapshot, partial: true };
-    const { cluster: id, provider, auditedAt } = snapshot;
-    const seen = snapshot.observations.filter(({ observedAt }) => observedAt >= auditedAt);
-    const steps = engine.assessInSteps({ id, provider }, seen, previous, thresholds, clock());
-    const merged = { ...snapshot, ...(await stepsInTurns(steps)) };
-    return previous.partial !== undefined && !isWhole(merged) ? { ...merged, partial: true } : merged;
   }
 
   function auditTarget(
@@ -173,13 +143,8 @@ function problemOf(error: unknown): string {
 }
 
 /**
- * Whether an audit is complete without the previous snapshot: every source was read, and every control plane server
- * answered. Nodes that are down do not matter: a large cluster always has one.
+ * Not read now, so perhaps lost with the snapshot. Nodes that are down do not matter: a large cluster always has one.
  */
-function isWhole({ observations }: Pick<Snapshot, 'observations'>): boolean {
-  return !observations.some(isMissed);
-}
-
 function isMissed(observation: Observation): boolean {
   if (observation.kind !== 'unread' || observation.usual === true) return false;
   const { where, what } = observation;
@@ -190,43 +155,18 @@ function isMissed(observation: Observation): boolean {
 const CLOCK_STEP_MS = 60_000;
 
 /**
- * Whether an audit says something that the stored snapshot does not. Pure.
- *
- * Only the time of observations is ignored, and only if everything was read: an observation that is kept because its
- * source or place cannot be read says when it was last seen, and must be exact. A stored time that is too old, by two
- * hours at most, makes a source count as lost that much sooner; nothing is ever milder, later or gone. The findings of
- * an audit are always its own, whatever is stored.
+ * Whether an audit says something that the stored snapshot does not, but the time of observations: what is stored is
+ * two hours too old at most, and then counts as lost that much sooner. Pure.
  *
  * @param previous the stored one, from which `snapshot` was made
  */
-export function worthWriting(previous: Snapshot, snapshot: Snapshot): boolean {
-  const age = Date.parse(snapshot.auditedAt) - Date.parse(previous.auditedAt);
+export function worthWriting(previous: Snapshot | undefined, snapshot: Snapshot): boolean {
+  const age = Date.parse(snapshot.auditedAt) - Date.parse(previous?.auditedAt ?? '');
   // The age is unknown if the clock was set back.
-  if (!(age >= 0 && age < STORED_MS)) return true;
-  if (previous.partial !== undefined || snapshot.partial !== undefined) return true;
-  if (previous.cluster !== snapshot.cluster || previous.provider !== snapshot.provider) return true;
-  if (!sawEverything(snapshot)) return true;
-  return (
-    !areSame(previous.observations, snapshot.observations, factOf) ||
-    !areSame(previous.findings, snapshot.findings, troubleOf)
-  );
-}
-
-/** Nothing failed but what usually does, and only remembered or resting sources have earlier observations. */
-function sawEverything({ auditedAt, observations }: Snapshot): boolean {
-  const read = new Set(observations.flatMap(({ kind, source }) => (kind === 'read' ? [source] : [])));
-  return observations.every((observation) => {
-    const { kind, source, observedAt } = observation;
-    if (kind === 'unread' && observation.usual !== true && observation.issued === undefined) return false;
-    const mayBeOlder = REMEMBERED_SOURCES.has(source) || EKS_SOURCES.has(source);
-    return observedAt >= auditedAt || (mayBeOlder && read.has(source));
-  });
-}
-
-/** The same elements, each as often, in any order. */
-function areSame<T extends {}>(before: readonly T[], now: readonly T[], textOf: (one: T) => string): boolean {
-  const left = Map.groupBy(before, textOf);
-  return before.length === now.length && now.every((one) => left.get(textOf(one))?.pop() !== undefined);
+  if (previous === undefined || !(age >= 0 && age < STORED_MS)) return true;
+  const textOf = ({ provider, observations, findings }: Snapshot) =>
+    JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
+  return textOf(previous) !== textOf(snapshot);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */
@@ -238,7 +178,7 @@ function factOf(observation: Observation): string {
   return canonicalJson(fact);
 }
 
-/** A finding without its message, which changes with the time left. Has everything that the next audit reads of it. */
+/** A finding without its message, which changes with the time left. */
 function troubleOf({ code, object, severity, since, due, lastSeen, places, placeCount }: ExpiryFinding): string {
   return JSON.stringify([code, object, severity, since, due, lastSeen, places, placeCount]);
 }

@@ -146,7 +146,7 @@ const addresses = distinct(list(address).max(20), 'an address appears twice').ex
 /** The topics to which e-mail and HTTPS fit; Amazon Q subscribes to chat itself. */
 const Subscribe = z.strictObject({
   critical: addresses.describe('Who gets critical messages, also those that notify could not send.'),
-  warning: addresses.describe('Who gets warnings and the daily digest.'),
+  warning: addresses.describe('Who gets warnings and the daily message.'),
   pager: addresses.describe('Paging services, for critical incidents.'),
   fallback: addresses.describe('Whom CloudWatch itself notifies when certmarshal is broken.'),
 });
@@ -175,18 +175,18 @@ export const Monitoring = section(
           description: `The share of the provable requests of nodes that is issued within 15 minutes. Default: ${DEFAULT_MONITORING.objective}.`,
           examples: [0.999],
         }),
-      digest: z
+      daily: z
         .strictObject({
           at: clockTime
-            .prefault(DEFAULT_MONITORING.digest.at)
-            .meta({ description: `Default: ${DEFAULT_MONITORING.digest.at}.`, examples: ['07:00'] }),
-          timeZone: timeZone.prefault(DEFAULT_MONITORING.digest.timeZone).meta({
-            description: `Time zone of the times. Default: ${DEFAULT_MONITORING.digest.timeZone}.`,
+            .prefault(DEFAULT_MONITORING.daily.at)
+            .meta({ description: `Default: ${DEFAULT_MONITORING.daily.at}.`, examples: ['07:00'] }),
+          timeZone: timeZone.prefault(DEFAULT_MONITORING.daily.timeZone).meta({
+            description: `Time zone of the times. Default: ${DEFAULT_MONITORING.daily.timeZone}.`,
             examples: ['Europe/Berlin'],
           }),
         })
         .prefault({})
-        .describe('When the daily digest is sent.'),
+        .describe('When the message is sent that lists what is critical and warning, or says that all is well.'),
       subscribe: section(Subscribe, {}).describe(
         'Subscriptions of the topics: e-mail addresses and https URLs, which are visible in the stack.',
       ),

@@ -81,7 +81,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
   const wellMs = quickShards * MEASURED.sweepMs + clusters * MEASURED.sweepMsPerCluster;
   // Clusters of a shard are audited in the same tick.
   const auditMs = (quickShards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
-  const notices = unwell * MEASURED.alarmChanges + MONTH_SECONDS / notify.looksEverySeconds;
+  const notices = unwell * MEASURED.alarmChanges + MONTH_DAYS;
   const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST;
   const journalSweeps = clusters * MEASURED.journalSweeps;
   const invocations = ticks * shards + 2 * ticks + notices;
@@ -117,11 +117,11 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
       's3Storage',
       (sweeps / MONTH_DAYS / 1e9) * MEASURED.keptDays * (MEASURED.orderBytes + MEASURED.outcomeBytes),
     ),
-    // Index and registry once a tick, and the state of notify.
-    line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds + notices),
+    // Index and registry once a tick.
+    line('S3, state: written', 's3Put', 2 * ticks + MONTH_SECONDS / page.everySeconds),
     // The rollouts of a cluster read and write the ledger some hundred times
     // a year: less than a cent for a hundred clusters.
-    line('S3, state: read', 's3Get', ticks * 4 + notices * 3),
+    line('S3, state: read', 's3Get', ticks * 4 + notices),
     line('S3, state: kept', 's3Storage', (clusters * MEASURED.indexBytesPerCluster * 2 + MEASURED.pageBytes) / 1e9),
     line('S3, journal: written', 's3Put', journalSweeps),
   ];
@@ -197,7 +197,7 @@ function webhookLines(flood: number): readonly BillLine[] {
 
 /** The sweep of one lane, notify, three ends of an execution, and each topic. */
 function hubAlarms(): number {
-  const each = { function: 1, tick: 3, topic: TOPICS, heartbeat: 1, metric: 1 } as const;
+  const each = { function: 1, tick: 3, topic: TOPICS, rule: 1, heartbeat: 1, metric: 1 } as const;
   return Object.values<AlarmEntry>(ALARMS).reduce(
     (sum, { watches }) => sum + ('hub' in watches ? each[watches.hub] : 0),
     0,

@@ -9,12 +9,12 @@ import { type AlarmState, alarmState, evaluationRange } from './missing-data.ts'
  */
 const MAX_IN_ALARM = 100;
 
-/** A change of state, with what CloudWatch does about it. */
+/** A change of state, of which EventBridge has an event. */
 export interface Transition {
   /** The minute after which it was seen. Milliseconds since the epoch. */
   readonly at: number;
-  readonly alarm: string;
-  /** One series of an alarm with GROUP BY; the alarm itself changes in a transition of its own, and SNS is told of both. */
+  readonly alarm: AlarmDefinition;
+  /** One series of an alarm with GROUP BY; the alarm itself changes in a transition of its own. */
   readonly contributor?: Dimensions;
   readonly from: AlarmState;
   readonly to: AlarmState;
@@ -31,16 +31,31 @@ export interface AlarmSimulator {
    */
   evaluate(at: number): readonly Transition[];
   stateOf(alarm: string): AlarmState;
+  /** What is in ALARM: alarms that have no contributors, and contributors. */
+  inAlarm(): readonly Pick<Transition, 'alarm' | 'contributor'>[];
+}
+
+export interface SimulatorOptions {
+  /**
+   * What a contributor in ALARM does whose series is no longer returned, which is not documented: become OK, or end without
+   * a word.
+   */
+  readonly vanishing: 'OK' | 'nothing';
 }
 
 /**
  * Every alarm begins in INSUFFICIENT_DATA, as a new one does; its first OK is a transition with actions, as in CloudWatch.
  *
- * A contributor is in OK or ALARM and never lacks data; one whose series is no longer returned is OK, and its actions run. An alarm whose query returns nothing is in
- * INSUFFICIENT_DATA, whatever it was told about missing data. Source: Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing data" and "Acting on
- * alarm changes".
+ * A contributor is in OK or ALARM and never lacks data, and each change of it is an event and runs the actions of its
+ * alarm. An alarm whose query returns nothing is in INSUFFICIENT_DATA, whatever it was told about missing data. Source:
+ * Amazon CloudWatch User Guide, "Configuring how CloudWatch alarms treat missing data", "Acting on alarm changes" and
+ * "Alarm events and EventBridge".
  */
-export function createSimulator(alarms: readonly AlarmDefinition[], store: MetricStore): AlarmSimulator {
+export function createSimulator(
+  alarms: readonly AlarmDefinition[],
+  store: MetricStore,
+  { vanishing }: SimulatorOptions = { vanishing: 'nothing' },
+): AlarmSimulator {
   const states = new Map<string, AlarmState>(alarms.map(({ name }) => [name, 'INSUFFICIENT_DATA']));
   const alarming = new Map<string, Map<string, Dimensions>>();
   const stateOf = (alarm: string): AlarmState => {
@@ -52,7 +67,7 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
   function change(alarm: AlarmDefinition, to: AlarmState, at: number): Transition[] {
     const from = stateOf(alarm.name);
     states.set(alarm.name, to);
-    return from === to ? [] : [{ at, alarm: alarm.name, from, to, actions: actionsIn(alarm, to) }];
+    return from === to ? [] : [{ at, alarm, from, to, actions: actionsIn(alarm, to) }];
   }
 
   function evaluateMetric(alarm: MetricAlarm, at: number): Transition[] {
@@ -94,27 +109,26 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
   ): Transition[] {
     const before = alarming.get(alarm.name) ?? new Map<string, Dimensions>();
     const now = new Map<string, Dimensions>();
+    const returned = new Set(contributors.map(({ attributes }) => JSON.stringify(attributes)));
     for (const { attributes, points } of contributors)
       if (now.size < MAX_IN_ALARM && alarmState(points, alarm) === 'ALARM')
         now.set(JSON.stringify(attributes), attributes);
     alarming.set(alarm.name, now);
-    const changed = (to: AlarmState, gone: ReadonlyMap<string, Dimensions>, there: ReadonlyMap<string, Dimensions>) =>
-      [...there].flatMap(([key, contributor]): Transition[] =>
-        gone.has(key)
-          ? []
-          : [
-              {
-                at,
-                alarm: alarm.name,
-                contributor,
-                from: to === 'OK' ? 'ALARM' : 'OK',
-                to,
-                actions: actionsIn(alarm, to),
-              },
-            ],
-      );
+    const changed = (to: 'ALARM' | 'OK', rows: readonly (readonly [string, Dimensions])[]): Transition[] =>
+      rows.map(([, contributor]) => ({
+        ...{ at, alarm, contributor, to, actions: actionsIn(alarm, to) },
+        from: to === 'OK' ? 'ALARM' : 'OK',
+      }));
+    const ended = [...before].filter(([key]) => !now.has(key) && (returned.has(key) || vanishing === 'OK'));
     const state = now.size > 0 ? 'ALARM' : contributors.length > 0 ? 'OK' : 'INSUFFICIENT_DATA';
-    return [...changed('OK', now, before), ...changed('ALARM', before, now), ...change(alarm, state, at)];
+    return [
+      ...changed('OK', ended),
+      ...changed(
+        'ALARM',
+        [...now].filter(([key]) => !before.has(key)),
+      ),
+      ...change(alarm, state, at),
+    ];
   }
 
   /** A composite alarm of composite alarms follows in the next round; more rounds than alarms would be a circle. */
@@ -142,6 +156,12 @@ export function createSimulator(alarms: readonly AlarmDefinition[], store: Metri
       ];
     },
     stateOf,
+    inAlarm: () =>
+      alarms.flatMap((alarm) => {
+        const rows = [...(alarming.get(alarm.name)?.values() ?? [])];
+        if (rows.length > 0) return rows.map((contributor) => ({ alarm, contributor }));
+        return stateOf(alarm.name) === 'ALARM' ? [{ alarm }] : [];
+      }),
   };
 }
 

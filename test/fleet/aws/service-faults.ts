@@ -25,13 +25,6 @@ const FAULTS: Readonly<Record<ServiceName, Readonly<Record<CommonFault, readonly
     denied: [403, 'AccessDeniedException'],
     throttled: [429, 'ThrottlingException'],
   },
-  events: {
-    'unknown-key': [400, 'UnrecognizedClientException'],
-    expired: [400, 'ExpiredTokenException'],
-    skewed: [400, 'InvalidSignatureException'],
-    denied: [400, 'AccessDeniedException'],
-    throttled: [400, 'ThrottlingException'],
-  },
   lambda: {
     'unknown-key': [403, 'UnrecognizedClientException'],
     expired: [403, 'ExpiredTokenException'],

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AwsFault } from './aws-fault.ts';
 
 /** As the credential scope of a signature names them. */
-export const SERVICES = ['ec2', 'eks', 'events', 'lambda', 's3', 'secretsmanager', 'sns', 'sts'] as const;
+export const SERVICES = ['ec2', 'eks', 'lambda', 's3', 'secretsmanager', 'sns', 'sts'] as const;
 export type ServiceName = (typeof SERVICES)[number];
 
 /** One Region of one account: where clusters, instances, buckets and secrets are. */

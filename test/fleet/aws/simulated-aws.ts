@@ -5,7 +5,6 @@ import type { Clock } from '../clock.ts';
 import { AwsFault } from './aws-fault.ts';
 import { createEc2, type SimulatedEc2 } from './ec2.ts';
 import { createEks, type SimulatedEks } from './eks.ts';
-import { createEventBridge, type SimulatedEventBridge } from './event-bridge.ts';
 import { createIdentity, type Identity } from './identity.ts';
 import { createLambda, type SimulatedLambda } from './lambda.ts';
 import { createRules, type Rules } from './rules.ts';
@@ -41,7 +40,6 @@ export interface SimulatedAws extends Rules, AsyncDisposable {
   readonly identity: Identity;
   readonly ec2: SimulatedEc2;
   readonly eks: SimulatedEks;
-  readonly eventBridge: SimulatedEventBridge;
   readonly lambda: SimulatedLambda;
   readonly s3: SimulatedS3;
   readonly secretsManager: SimulatedSecretsManager;
@@ -85,7 +83,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
 
   const ec2 = createEc2();
   const eks = createEks();
-  const eventBridge = createEventBridge();
   const lambda = createLambda();
   const s3 = createS3();
   const secretsManager = createSecretsManager(now);
@@ -93,7 +90,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
   const services: Readonly<Record<ServiceName, Served>> = {
     ec2: served(ec2),
     eks: served(eks),
-    events: served(eventBridge),
     lambda: served(lambda),
     s3: served(s3),
     secretsmanager: served(secretsManager),
@@ -158,7 +154,6 @@ export async function startSimulatedAws({ clock }: SimulatedAwsOptions): Promise
     identity,
     ec2,
     eks,
-    eventBridge,
     lambda,
     s3,
     secretsManager,

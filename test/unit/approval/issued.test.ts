@@ -3,21 +3,16 @@ import { describe, expect, it } from 'vitest';
 import type { SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import {
-  claimOf,
-  claimOfApproved,
   claimOfRequest,
-  type EarlierVerdict,
   type IssuedGrounds,
   judgeIssued,
   judgeShown,
-  type KnownMachines,
+  type LastVerdict,
 } from '../../../lambdas/approval/issued.ts';
-import { issuedNames } from '../../../lambdas/approval/issued-names.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
-import type { CertificateRequest } from '../../../lambdas/x509/certificate-request.ts';
-import { BERLIN, dns, evidenceFor, instance, ips, machine, nodeObject, type Sources } from './fixtures.ts';
+import { BERLIN, evidenceFor, machine, nodeObject, type Sources } from './fixtures.ts';
 
 const NOW = Date.parse('2026-11-21T10:00:00Z');
 const HOUR = 3_600_000;
@@ -55,37 +50,31 @@ const FLEET: Sources = {
 };
 const CLUSTER = { ...BERLIN, serviceCidrs: ['10.96.0.0/12'], endpoints: ['api.berlin.example.com', '10.0.0.250'] };
 
-const ONLY_EC2 = { ...DEFAULT_POLICY, evidence: ['ec2' as const] };
-
-/** Made a day ago, and nothing was seen of them before. */
-const OLD: KnownMachines = { bornAt: () => NOW - 24 * HOUR, madeAt: () => NOW - 24 * HOUR, hadAddress: () => true };
-
-function grounds(sources: Sources = FLEET, change: Partial<IssuedGrounds> = {}): IssuedGrounds {
-  const evidence = evidenceFor(CLUSTER, sources);
-  return { cluster: CLUSTER, evidence, policies: [DEFAULT_POLICY], machines: OLD, now: NOW, ...change };
-}
-
-/** What was said of it a quarter of an hour ago, and not for the first time. */
-function said(verdict: IssuedVerdict, change: Partial<EarlierVerdict> = {}): EarlierVerdict {
-  const wasProven = verdict === 'proven' || verdict === 'no-longer-proven';
-  return { verdict, why: 'of before', since: NOW - HOUR, wasProven, ...change };
-}
-
 const UNREAD: SourceReading = { source: 'machine', ok: false, problem: 'forbidden', remedy: 'Grant it.' };
-const WITHOUT_EC2 = indexEvidence([...grounds().evidence.readings, { ...UNREAD, source: 'ec2' }]);
-const unread = () => grounds({}, { evidence: indexEvidence([UNREAD]) });
+const unread = (): IssuedGrounds => ({ ...grounds(), evidence: indexEvidence([UNREAD]) });
 
-function judge(change: Partial<Certificate>, given = grounds(), before?: EarlierVerdict) {
-  return judgeIssued(claimOf(certificate(change), 'node-1'), given, before);
+function grounds(sources: Sources = FLEET, policies = [DEFAULT_POLICY]): IssuedGrounds {
+  return { cluster: CLUSTER, evidence: evidenceFor(CLUSTER, sources), policies, nodes: new Set(['node-1', 'node-2']) };
 }
 
-const LETTERS = {
-  proven: 'P',
-  'no-longer-proven': 'L',
-  'not-proven': 'n',
-  unknown: 'u',
-  'names-another': 'A',
-} as const;
+function judge(change: Partial<Certificate>, given = grounds(), last?: LastVerdict) {
+  return judgeIssued(claimOfRequest(certificate(change), 'system:node:node-1', true), given, last);
+}
+
+/** The verdicts of audits in a row, of which some read no evidence. */
+function inARow(change: Partial<Certificate>, ...given: readonly IssuedGrounds[]): readonly IssuedVerdict[] {
+  let last: LastVerdict | undefined;
+  return given.map((each) => {
+    last = judge(change, each, last);
+    return last.verdict;
+  });
+}
+
+const controlPlane = (node: string, addresses: readonly string[]) => {
+  const made = machine(node, { InternalIP: addresses });
+  const labels = { ...made.metadata.labels, 'cluster.x-k8s.io/control-plane': '' };
+  return { ...made, metadata: { ...made.metadata, labels } };
+};
 
 describe('judgeIssued', () => {
   it.each<[string, Partial<Certificate>, IssuedVerdict, RegExp | undefined]>([
@@ -93,9 +82,9 @@ describe('judgeIssued', () => {
     ['its own names and the smallest RSA key', { key: 'RSA-2048' }, 'proven', undefined],
     ['an ML-DSA key', { key: 'ML-DSA-65' }, 'proven', undefined],
     ['the name of another node', { dnsNames: ['node-1', 'node-2'] }, 'names-another', /node-2/],
-    ['the address of another node', { addresses: ['10.0.0.2'] }, 'names-another', /10\.0\.0\.2 belongs to node-2/],
+    ['the address of another node', { addresses: ['10.0.0.2'] }, 'not-proven', /10\.0\.0\.2 belongs to node-2/],
     ['an address that no one has', { addresses: ['10.0.0.77'] }, 'not-proven', /10\.0\.0\.77/],
-    ['an address of a Service', { addresses: ['10.96.0.1'] }, 'names-another', /service CIDR/],
+    ['an address of a Service', { addresses: ['10.96.0.1'] }, 'not-proven', /service CIDR/],
     ['the name of a Service', { dnsNames: ['web.shop.svc'] }, 'names-another', /a Service/],
     ['the name of the API server', { dnsNames: ['kubernetes'] }, 'names-another', /the API server/],
     ['the address of the endpoint', { addresses: ['10.0.0.250'] }, 'not-proven', /API endpoint/],
@@ -112,9 +101,9 @@ describe('judgeIssued', () => {
     ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
     ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
     ["an e-mail address and another's name", { otherNames: true, dnsNames: ['node-2'] }, 'names-another', /node-2/],
-    ["a weak key and another's address", { weakKey: 'x', addresses: ['10.0.0.2'] }, 'names-another', /node-2/],
+    ["a weak key and another's address", { weakKey: 'x', addresses: ['10.0.0.2'] }, 'not-proven', /node-2/],
     ['localhost and the name of another node', { dnsNames: ['localhost', 'node-2'] }, 'names-another', /node-2/],
-    ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, 'names-another', /node-2/],
+    ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, 'not-proven', /node-2/],
     ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
     ['an e-mail address', { otherNames: true }, 'not-proven', /neither DNS names nor addresses/],
     ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
@@ -128,262 +117,230 @@ describe('judgeIssued', () => {
     expect(judged.why ?? '').toMatch(why ?? /^$/);
   });
 
-  const BEFORE = ['proven', 'no-longer-proven', 'not-proven', 'unknown', 'names-another'] as const;
-  type Column = readonly [minutes: number, before?: IssuedVerdict, isUnread?: true];
-  const COLUMNS: readonly Column[] = [
-    ...[19, 20, 25].map((minutes): Column => [minutes]),
-    ...BEFORE.map((before): Column => [25, before]),
-    [25, undefined, true],
-    [25, 'proven', true],
-    [25, 'names-another', true],
-  ];
-  const BOTH = { machines: [machine('node-1', { InternalIP: ['10.0.0.1', '10.0.0.2'] }), FLEET.machines![1]!] };
-  const OTHERS = { machines: [FLEET.machines![1]!] };
-  const and = (node: string, addresses: object) => ({ machines: [FLEET.machines![0]!, machine(node, addresses)] });
-  const CALLED_BY_ADDRESS = and('10.0.0.9', { InternalIP: ['10.0.0.9'] });
-  const LISTED_TWICE = and('node-2', { Hostname: ['node-1'] });
-  const WITH_NODE = { ...FLEET, nodes: [nodeObject('node-9')] };
+  const both = (...addresses: string[]) => machine('node-1', { InternalIP: ['10.0.0.1', ...addresses] });
+  const node2 = FLEET.machines![1]!;
+  const OTHERS = { machines: [node2] };
+  const SHARED_HOSTNAME = {
+    machines: ['node-1', 'node-2'].map((node, index) =>
+      machine(node, { InternalIP: [`10.0.0.${index + 1}`], Hostname: ['ubuntu'] }),
+    ),
+  };
 
-  // New for 19, 20 and 25 minutes; then said before: proven, no longer, not proven, unknown, names another; last while evidence is unread.
-  it.each<[string, Partial<Certificate>, string, Sources?]>([
-    ['its own names', {}, 'PPPPPPPPuPA'],
-    ['an address that nobody has', { addresses: ['10.0.0.77'] }, 'unnLLnnnuPA'],
-    ['a name that nobody has', { dnsNames: ['node-7'] }, 'unnLLnnnuPA'],
-    ['the address of another node', { addresses: ['10.0.0.2'] }, 'nAALLAAAuPA'],
-    ['the name of another node', { dnsNames: ['node-2'] }, 'AAALLAAAuPA'],
-    ["another's address, and the name of no one", { dnsNames: ['x'], addresses: ['10.0.0.2'] }, 'nAALLAAAuPA'],
-    ['an address that both have', { addresses: ['10.0.0.2'] }, 'unnLLnnnuPA', BOTH],
-    ['the address of another node, itself without a Machine', { addresses: ['10.0.0.2'] }, 'unnLLnnnuPA', OTHERS],
-    ['the name of another node, itself without a Machine', { dnsNames: ['node-2'] }, 'AAALLAAAuPA', OTHERS],
-    ['an address that nobody has, itself without a Machine', { addresses: ['10.0.0.77'] }, 'unnLLnnnuPA', OTHERS],
-    ['an address by which another node is called', { addresses: ['10.0.0.9'] }, 'nAALLAAAuPA', CALLED_BY_ADDRESS],
-    ['the name of a Node without a Machine', { dnsNames: ['node-9'] }, 'unnLLnnnuPA', WITH_NODE],
-    ['its own name, which another lists too', {}, 'unnLLnnnuPA', LISTED_TWICE],
-    ['loopback', { addresses: ['127.0.0.1'] }, 'unnLLnnnuPA'],
-    ['the name of a Service', { dnsNames: ['web.shop.svc'] }, 'AAAAAAAAAAA'],
-    ['its own names with a weak key', { weakKey: 'RSA of 1024 bits' }, 'nnnnnnnnnnA'],
-    ['its own names with a key of no policy', { key: 'brainpoolP256r1' }, 'unnLLnnnuPA'],
-  ])('%s', (_, change, verdicts, sources = FLEET) => {
-    const judged = COLUMNS.map(([minutes, before, isUnread]) => {
-      const given = isUnread === true ? unread() : grounds(sources);
-      const { verdict } = judge({ ...change, notBefore: NOW - minutes * 60_000 }, given, before && said(before));
-      return LETTERS[verdict];
-    });
-    expect(judged.join('')).toBe(verdicts);
+  it.each<[string, Partial<Certificate>, Sources, IssuedVerdict, IssuedVerdict]>([
+    ['its own', {}, FLEET, 'proven', 'proven'],
+    ['the address of another node', { addresses: ['10.0.0.2'] }, FLEET, 'not-proven', 'names-another'],
+    [
+      'one that its guest claims too',
+      { addresses: ['10.0.0.2'] },
+      { machines: [both('10.0.0.2'), node2] },
+      'not-proven',
+      'names-another',
+    ],
+    ['the address of the endpoint', { addresses: ['10.0.0.250'] }, FLEET, 'not-proven', 'names-another'],
+    [
+      '… that its guest claims',
+      { addresses: ['10.0.0.250'] },
+      { machines: [both('10.0.0.250')] },
+      'not-proven',
+      'names-another',
+    ],
+    ['… without an object of its own', { addresses: ['10.0.0.250'] }, OTHERS, 'not-proven', 'not-proven'],
+    [
+      'the address of a Service',
+      { addresses: ['10.96.0.9'] },
+      { machines: [both('10.96.0.9')] },
+      'not-proven',
+      'names-another',
+    ],
+    ['an address that nobody has', { addresses: ['10.0.0.77'] }, FLEET, 'not-proven', 'not-proven'],
+    ['the hostname of its guest, without an object', { addresses: ['10.0.0.2'] }, OTHERS, 'not-proven', 'not-proven'],
+    ['a hostname that guests share', { dnsNames: ['ubuntu'] }, SHARED_HOSTNAME, 'not-proven', 'not-proven'],
+    ['the name of another node', { dnsNames: ['node-2'] }, FLEET, 'names-another', 'names-another'],
+    ['the name of another node, without an object', { dnsNames: ['node-2'] }, OTHERS, 'names-another', 'names-another'],
+    [
+      'a name that its guest claims',
+      { dnsNames: ['node-2'] },
+      { machines: [machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-2'] }), node2] },
+      'names-another',
+      'names-another',
+    ],
+    [
+      'the name of a Node without a Machine',
+      { dnsNames: ['node-9'] },
+      { ...FLEET, nodes: [nodeObject('node-9')] },
+      'not-proven',
+      'not-proven',
+    ],
+    [
+      'an address of a Machine that is no node yet',
+      { addresses: ['10.0.0.5'] },
+      {
+        machines: [
+          ...FLEET.machines!,
+          {
+            ...machine('x', { InternalIP: ['10.0.0.5'] }),
+            status: { addresses: [{ type: 'InternalIP', address: '10.0.0.5' }] },
+          },
+        ],
+      },
+      'not-proven',
+      'not-proven',
+    ],
+  ])('in two audits in a row: %s', (_, change, sources, first, second) => {
+    expect(inARow(change, grounds(sources), grounds(sources))).toEqual([first, second]);
+  });
+
+  it('an address is another’s only while it is, and an unread audit between two changes nothing', () => {
+    const theft = { addresses: ['10.0.0.2'] };
+    const moved = grounds({ machines: [both('10.0.0.2')] });
+    const another = ['not-proven', 'names-another'];
+    expect(inARow(theft, grounds(), moved, grounds(), grounds())).toEqual(['not-proven', 'proven', ...another]);
+    expect(inARow(theft, unread(), grounds(), unread(), grounds(), unread(), unread(), moved)).toEqual([
+      'unknown',
+      'not-proven',
+      'not-proven',
+      'names-another',
+      'names-another',
+      'names-another',
+      'proven',
+    ]);
+  });
+
+  it('what no evidence makes right needs none, and what was not proven stays so without', () => {
+    expect(inARow({ isAuthority: true }, unread())).toEqual(['names-another']);
+    expect(inARow({ dnsNames: ['kubernetes'] }, unread())).toEqual(['names-another']);
+    expect(inARow({ weakKey: 'RSA of 1024 bits' }, unread())).toEqual(['not-proven']);
+    expect(judge({}, unread())).toMatchObject({ verdict: 'unknown', evidenceUnread: true });
+    expect(judge({}, unread(), { verdict: 'proven' }).verdict).toBe('unknown');
+    expect(judge({}, unread(), { verdict: 'not-proven', why: 'w' })).toMatchObject({ verdict: 'not-proven', why: 'w' });
   });
 
   it('the endpoint is of every machine of the control plane, and of no other node', () => {
-    const made = machine('node-1', { InternalIP: ['10.0.0.1'] });
-    const labels = { ...made.metadata.labels, 'cluster.x-k8s.io/control-plane': '' };
-    const controlPlane = grounds({
-      machines: [{ ...made, metadata: { ...made.metadata, labels } }],
-      nodes: [nodeObject('node-1')],
+    const leader = grounds({ machines: [controlPlane('node-1', ['10.0.0.1', '10.0.0.250'])] });
+    const follower = grounds({
+      machines: [controlPlane('node-1', ['10.0.0.1']), controlPlane('cp-2', ['10.0.0.250'])],
     });
     const change = { dnsNames: ['node-1', 'api.berlin.example.com'], addresses: ['10.0.0.1', '10.0.0.250'] };
-    expect(judge(change, controlPlane).verdict).toBe('proven');
-    expect(judge({ dnsNames: [], addresses: ['10.0.0.250'] }, controlPlane).verdict).toBe('proven');
-    expect(judge({ dnsNames: ['node-1', 'kubernetes'] }, controlPlane).verdict).toBe('names-another');
+    for (const given of [leader, follower]) expect(inARow(change, given, given)).toEqual(['proven', 'proven']);
+    expect(judge({ dnsNames: ['node-1', 'kubernetes'] }, leader).verdict).toBe('names-another');
     expect(judge(change).verdict).toBe('names-another');
+    // Known only by its name, it moves from one machine to the other.
+    const byName = (given: IssuedGrounds) => ({ ...given, cluster: { ...CLUSTER, endpoints: [] } });
+    const shared = { addresses: ['10.0.0.250'] };
+    expect(inARow(shared, byName(leader), byName(leader))).toEqual(['proven', 'proven']);
+    expect(inARow(shared, byName(follower), byName(follower))).toEqual(['not-proven', 'not-proven']);
   });
 
-  it('content that no evidence makes right needs none', () => {
-    expect(judge({ isAuthority: true }, unread()).verdict).toBe('names-another');
-    expect(judge({ dnsNames: ['kubernetes'] }, unread()).verdict).toBe('names-another');
+  it('a worker that claimed addresses before they were those of the control plane has them no longer', () => {
+    const free = ['10.0.1.150'];
+    const claiming = grounds({ machines: [both(...free), controlPlane('cp-1', ['10.0.1.11'])] });
+    const later = grounds({ machines: [both(), controlPlane('cp-2', ['10.0.1.150'])] });
+    expect(inARow({ addresses: free }, claiming, later, later)).toEqual(['proven', 'not-proven', 'names-another']);
   });
 
-  describe('an address that may have moved is no crime', () => {
-    const theft = { addresses: ['10.0.0.2'] };
-    const ofBerlin = { ...instance('i-0abc', '10.0.0.2'), Tags: [{ Key: 'eks:cluster-name', Value: 'berlin' }] };
-    const WITH_INSTANCE = evidenceFor(CLUSTER, { machines: FLEET.machines!.slice(0, 1), instances: [ofBerlin] });
-    const BY_NAME = { ...OLD, bornAt: (node: string) => (node.startsWith('ip-') ? 0 : undefined) };
-    it.each<[string, Partial<IssuedGrounds>, EarlierVerdict | undefined, IssuedVerdict]>([
-      ['its owner is as old as ever', {}, undefined, 'names-another'],
-      ['one of two policies cannot tell', { policies: [ONLY_EC2, DEFAULT_POLICY] }, undefined, 'names-another'],
-      ['its owner was made since', { machines: { ...OLD, bornAt: () => NOW - HOUR / 2 } }, undefined, 'not-proven'],
-      ['its owner has no known age', { machines: { ...OLD, bornAt: () => undefined } }, undefined, 'not-proven'],
-      ['its owner had it before', { machines: { ...OLD, hadAddress: () => true } }, undefined, 'names-another'],
-      ['its owner had it not', { machines: { ...OLD, hadAddress: () => false } }, undefined, 'not-proven'],
-      ['its owner is an instance', { evidence: WITH_INSTANCE, machines: BY_NAME }, undefined, 'names-another'],
-      ['it may have moved before', {}, said('not-proven', { mayHaveMoved: true }), 'not-proven'],
-      ['it was in doubt before', {}, said('not-proven'), 'names-another'],
-      ['it could not be told before', {}, said('unknown'), 'names-another'],
-      ['it was said before', { machines: { ...OLD, hadAddress: () => false } }, said('names-another'), 'names-another'],
-    ])('%s', (_, change, before, verdict) => {
-      expect(judge(theft, grounds(FLEET, change), before).verdict).toBe(verdict);
-    });
-  });
-
-  it('while one source cannot be read, none says that a name is another’s', () => {
-    expect(judge({ addresses: ['10.0.0.2'] }, grounds(FLEET, { evidence: WITHOUT_EC2 })).verdict).toBe('unknown');
-  });
-
-  it('of a request of a machine that was called so before, the machine of now says nothing', () => {
-    const madeAfter = (ms: number) => grounds(FLEET, { machines: { ...OLD, madeAt: () => NOW - HOUR + ms } });
-    const given = madeAfter(HOUR / 3);
-    const claim = claimOfRequest(certificate({ addresses: ['10.0.0.77'] }), 'system:node:node-1', true);
-    expect(judgeIssued(claim, given).verdict).toBe('unknown');
-    expect(judgeIssued(claim, given, said('not-proven')).verdict).toBe('unknown');
-    expect(judgeIssued({ ...claim, ofRequest: undefined }, given).verdict).toBe('not-proven');
-    expect(judgeIssued(claim, madeAfter(HOUR / 3 - 1)).verdict).toBe('not-proven');
-  });
-
-  it('a node that no instance stands for is unknown, and one whose sources were not read', () => {
-    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, { policies: [ONLY_EC2] })).verdict).toBe('unknown');
+  it('a node that no instance stands for is unknown, one of no source, and one that is gone', () => {
+    const gone = { ...grounds({ machines: [node2] }), nodes: new Set(['node-2']) };
+    expect(judge({}, gone).verdict).toBe('unknown');
+    expect(judge({}, grounds({ machines: [node2] })).verdict).toBe('not-proven');
+    expect(judge({ addresses: ['10.0.0.2'] }, gone).verdict).toBe('not-proven');
+    const onlyEc2 = [{ ...DEFAULT_POLICY, evidence: ['ec2' as const] }];
+    expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, onlyEc2)).verdict).toBe('unknown');
     const node = 'fargate-ip-10-0-0-9';
     const fargate = certificate({ commonName: `system:node:${node}`, dnsNames: [], addresses: ['10.0.0.9'] });
-    expect(judgeIssued(claimOf(fargate, node), grounds()).verdict).toBe('unknown');
-  });
-
-  it('an address that another node has by now may have moved since the certificate was issued', () => {
-    const old = { addresses: ['10.0.0.2'], notBefore: NOW - 90 * 24 * HOUR };
-    const seen = (bornAt: number, isAt: (until: number) => boolean) => ({
-      machines: {
-        ...OLD,
-        bornAt: () => bornAt,
-        hadAddress: (_: string, __: string, at: number) => isAt(at) || undefined,
-      },
-      policies: [DEFAULT_POLICY, ONLY_EC2],
-    });
-    const now = grounds(
-      FLEET,
-      seen(0, (until) => until >= NOW),
-    );
-    expect(judge(old, now)).toMatchObject({ verdict: 'not-proven', mayHaveMoved: true });
-    expect(judge({ ...old, notBefore: NOW - 2 * HOUR }, now).verdict).toBe('names-another');
-    const then = grounds(
-      FLEET,
-      seen(old.notBefore, (until) => until === old.notBefore + HOUR / 3),
-    );
-    expect(judge(old, then).verdict).toBe('names-another');
+    expect(judgeIssued(claimOfRequest(fargate, `system:node:${node}`, true), grounds()).verdict).toBe('unknown');
   });
 
   it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
     const own = ['node-1.svc.corp.com', 'node-1.rack-2.svc.corp.com'];
-    const named = machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: own });
-    const given = grounds({ machines: [named] });
+    const given = grounds({ machines: [machine('node-1', { InternalIP: ['10.0.0.1'], InternalDNS: own })] });
     expect(judge({ dnsNames: own.slice(0, 1) }, given).verdict).toBe('proven');
     expect(judge({ dnsNames: own }, given).verdict).toBe('not-proven');
     expect(judge({ dnsNames: ['web.shop.svc.corp.com'] }, given).verdict).toBe('names-another');
-    expect(judge({ dnsNames: ['web.shop.svc'] }, given).verdict).toBe('names-another');
   });
 
-  it('without a policy for the cluster the built-in one counts', () => {
-    expect(judge({}, grounds(FLEET, { policies: [] })).verdict).toBe('proven');
+  it('without a policy for the cluster the built-in one counts, of several the one that proves', () => {
     const elsewhere = { ...DEFAULT_POLICY, clusters: ['oslo'], evidence: ['node' as const] };
-    expect(judge({}, grounds(FLEET, { policies: [elsewhere] })).verdict).toBe('proven');
+    const onlyEc2 = { ...DEFAULT_POLICY, evidence: ['ec2' as const] };
+    for (const policies of [[], [elsewhere], [onlyEc2, DEFAULT_POLICY]])
+      expect(judge({}, grounds(FLEET, policies)).verdict).toBe('proven');
   });
 
-  it('says what is not proven, whose it is, and what evidence may still change', () => {
-    const names = { dnsNames: ['node-2', 'localhost'], addresses: ['10.0.0.1', '10.0.0.77'] };
-    expect(judge(names)).toMatchObject({
-      unproven: ['node-2', '10.0.0.77', 'localhost'],
-      mayHaveMoved: undefined,
-      why: expect.stringMatching(/^DNS name node-2 belongs/) as string,
-    });
-    expect(judge({ addresses: ['10.0.0.2'] }, grounds(OTHERS)).why).toMatch(
-      /^IP 10\.0\.0\.2 belongs to node-2 \(Machine/,
-    );
-    const again = judge({}, unread(), said('unknown'));
-    expect([again.evidenceUnread, again.mayHaveMoved, judge({}, unread(), said('proven')).evidenceUnread]).toEqual([
-      true,
-      true,
-      undefined,
+  it('proves no reserved name, whatever lists it, and shows all', () => {
+    const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
+    const change = { dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
+    expect(judge(change, grounds({ machines: [listed] })).names.map(({ name, proven }) => [name, proven])).toEqual([
+      ['node-1', true],
+      ['localhost', false],
+      ['10.0.0.1', true],
+      ['10.96.0.9', false],
     ]);
   });
 
-  it('never names another for want of evidence, and no verdict gets worse by an unread source', () => {
+  it('names another only if a live object has it, and no failed read makes a verdict milder', () => {
     const name = fc.constantFrom('node-1', 'node-2', 'node-3', 'web', '10.0.0.1', '10.0.0.2', '10.0.0.77');
-    const before = fc.option(fc.constantFrom(...ISSUED_VERDICTS), { nil: undefined });
+    const names = fc.array(name, { minLength: 1, maxLength: 6 });
     fc.assert(
-      fc.property(fc.array(name, { minLength: 1, maxLength: 6 }), before, fc.nat(60), (names, verdict, minutes) => {
+      fc.property(names, fc.array(fc.constantFrom('read', 'unread', 'empty'), { maxLength: 6 }), (all, audits) => {
         const change = {
-          dnsNames: names.filter((one) => !one.startsWith('10.')),
-          addresses: names.filter((one) => one.startsWith('10.')),
-          notBefore: NOW - minutes * 60_000,
+          dnsNames: all.filter((one) => !one.startsWith('10.')),
+          addresses: all.filter((one) => one.startsWith('10.')),
         };
-        const told = verdict === undefined ? undefined : said(verdict);
-        expect(judge(change, grounds({ machines: [] }), told).verdict).not.toBe('names-another');
-        expect(judge(change, unread(), told).verdict).toBe(verdict ?? 'unknown');
-        const others = names.filter((one) => one !== 'node-1' && one !== '10.0.0.1');
-        expect(judge(change).verdict === 'proven').toBe(others.length === 0);
+        const given = { read: grounds(), unread: unread(), empty: grounds({ machines: [] }) };
+        const verdicts = inARow(change, ...audits.map((audit) => given[audit]));
+        const worse = ISSUED_VERDICTS.slice(0, 2);
+        for (const [index, verdict] of verdicts.entries()) {
+          const before = verdicts[index - 1];
+          if (audits[index] === 'empty') expect(verdict).not.toBe('names-another');
+          if (audits[index] === 'unread')
+            expect(verdict).toBe(before !== undefined && worse.includes(before) ? before : 'unknown');
+          if (audits[index] === 'read')
+            expect(verdict === 'proven').toBe(all.every((one) => one === 'node-1' || one === '10.0.0.1'));
+        }
       }),
       { seed: 19, numRuns: 500 },
     );
   });
 });
 
-it('issuedNames proves no reserved name, whatever lists it, by the policy that proves most', () => {
-  const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
-  const claim = { node: 'node-1', dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
-  const given = grounds({ machines: [listed] }, { policies: [ONLY_EC2, DEFAULT_POLICY] });
-  const proven = issuedNames(claim, given).map(({ name, proven: is }) => [name, is]);
-  expect(proven).toEqual([
-    ['node-1', true],
-    ['localhost', false],
-    ['10.0.0.1', true],
-    ['10.96.0.9', false],
-  ]);
-});
-
-describe('claimOfRequest', () => {
-  it('only the node itself may have asked', () => {
-    const requested = { subjectAltNames: [...dns('node-1'), ...ips('10.0.0.1')] } as unknown as CertificateRequest;
-    const claims = (requester: string, ofNodes = true) => [
-      claimOfRequest(certificate(), requester, ofNodes),
-      claimOfApproved(requested, { requester, ofNodes, createdAt: NOW }),
-    ];
-    const verdicts = (...by: Parameters<typeof claims>) =>
-      claims(...by).map((one) => judgeIssued(one, grounds()).verdict);
-    expect(verdicts('system:node:node-1')).toEqual(['proven', 'proven']);
-    const names = { dnsNames: ['node-1'], addresses: ['10.0.0.1'] };
-    for (const claim of claims('system:node:node-1'))
-      expect(claim).toMatchObject({ node: 'node-1', ofRequest: true, ...names });
-    const none = ['names-another', 'names-another'];
-    for (const requester of ['alice', 'oidc:people:node-1', 'system:node:node-2', 'system:node:'])
-      expect(verdicts(requester)).toEqual(none);
-    expect(verdicts('system:node:node-1', false)).toEqual(none);
-  });
+it('only the node itself may have asked', () => {
+  const verdict = (requester: string, ofNodes = true) =>
+    judgeIssued(claimOfRequest(certificate(), requester, ofNodes), grounds()).verdict;
+  expect(verdict('system:node:node-1')).toBe('proven');
+  for (const requester of ['alice', 'oidc:people:node-1', 'system:node:node-2', 'system:node:'])
+    expect(verdict(requester)).toBe('names-another');
+  expect(verdict('system:node:node-1', false)).toBe('names-another');
 });
 
 describe('judgeShown', () => {
   const shown = (
     change: Partial<Certificate>,
     address: string,
-    { keyProven = true, before, given = grounds() }: Shown = {},
-  ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, before);
-  type Shown = { readonly keyProven?: boolean; readonly before?: EarlierVerdict; readonly given?: IssuedGrounds };
+    given = grounds(),
+    keyProven = true,
+    last?: LastVerdict,
+  ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, last);
   const ofNode2 = { commonName: 'system:node:node-2', dnsNames: ['node-2'], addresses: ['10.0.0.2'] };
-  const ofNode2WithName1 = { commonName: 'system:node:node-2' };
 
   it.each<[string, Partial<Certificate>, string, IssuedVerdict]>([
     ['its own', {}, '10.0.0.1', 'proven'],
     ['one of the node that has the address by now', ofNode2, '10.0.0.2', 'proven'],
     ['one of another node at an address that no one has', ofNode2, '10.0.0.99', 'unknown'],
-    ['one of another node that names this one', ofNode2WithName1, '10.0.0.1', 'names-another'],
+    ['one of another node that names this one', { commonName: 'system:node:node-2' }, '10.0.0.1', 'names-another'],
     ['one that names no node', { commonName: 'web' }, '10.0.0.1', 'not-proven'],
   ])('%s', (_, change, address, verdict) => {
     expect(shown(change, address).verdict).toBe(verdict);
   });
 
-  it('one of another node is an address that was handed on, until that lasts', () => {
+  it('one of another node, with its key, is in the wrong place if two audits see it', () => {
     const first = shown(ofNode2, '10.0.0.1');
-    expect(first).toMatchObject({ verdict: 'unknown', why: expect.stringContaining('node-1 should be') });
-    const since = (minutes: number) => said('unknown', { why: first.why, since: NOW - minutes * 60_000 });
-    const again = (change: Shown) => shown(ofNode2, '10.0.0.1', change).verdict;
-    expect(again({ before: since(15) })).toBe('unknown');
-    expect(again({ before: since(20) })).toBe('names-another');
-    expect(again({ before: said('unknown') })).toBe('unknown');
-    expect(again({ before: since(20), keyProven: false })).toBe('unknown');
-    expect(again({ before: since(20), given: unread() })).toBe('unknown');
-    const policies = [{ ...DEFAULT_POLICY, evidence: ['machine' as const] }];
-    const half = grounds(FLEET, { evidence: WITHOUT_EC2, policies });
-    expect([again({ before: since(20), given: half }), again({ given: half })]).toEqual(['unknown', 'unknown']);
-    const [own, other] = FLEET.machines as readonly ReturnType<typeof machine>[];
-    const shared = grounds({ machines: [own, other, machine('node-3', { InternalIP: ['10.0.0.1'] })] });
-    expect(again({ before: since(20), given: shared })).toBe('names-another');
-    const gone = { ...own, metadata: { ...own?.metadata, deletionTimestamp: '2026-11-21T09:59:00Z' } };
-    expect(again({ before: since(20), given: grounds({ machines: [gone, other] }) })).toBe('unknown');
-    const both = machine('node-2', { InternalIP: ['10.0.0.1', '10.0.0.2'] });
-    expect(again({ before: since(20), given: grounds({ machines: [both] }) })).toBe('proven');
+    expect(first).toMatchObject({ verdict: 'not-proven', why: expect.stringContaining('node-1 should be') });
+    expect(shown(ofNode2, '10.0.0.1', grounds(), true, first).verdict).toBe('names-another');
+    expect(shown(ofNode2, '10.0.0.1', grounds(), false, first).verdict).toBe('unknown');
+    expect(shown(ofNode2, '10.0.0.1', unread(), true, first)).toMatchObject({ ...first, names: expect.anything() });
+    const gone = machine('node-1', { InternalIP: ['10.0.0.1'] });
+    Object.assign(gone.metadata, { deletionTimestamp: '2026-11-21T09:59:00Z' });
+    expect(shown(ofNode2, '10.0.0.1', grounds({ machines: [gone, FLEET.machines![1]!] }), true, first).verdict).toBe(
+      'unknown',
+    );
   });
 });

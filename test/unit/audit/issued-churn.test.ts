@@ -302,24 +302,9 @@ function shownAt(world: World, time: number): ReadonlyMap<string, Issued> {
   );
 }
 
-/** Whether what can be read now proves every name: its machine is there, live, and its Machine says so. */
-function isProvable(world: World, { machine, names, addresses }: Issued, time: number): boolean {
-  return (
-    !world.isOut('machines', time) &&
-    !world.isOut('cluster', time) &&
-    machine.nodeRefAt <= time &&
-    machine.deletingAt > time &&
-    names.every((one) => one === machine.node) &&
-    addresses.every((one) => one === at(machine.status, time)) &&
-    // Another Machine that says so too makes a doubt of it.
-    world.all.every(
-      (other) =>
-        other === machine ||
-        other.goneAt <= time ||
-        other.createdAt > time ||
-        !addresses.includes(at(other.status, time) ?? ''),
-    )
-  );
+/** Whether another live machine really has an address that is in a certificate. */
+function isAnothers(world: World, { machine, addresses }: Issued, time: number): boolean {
+  return world.live(time).some((other) => other !== machine && addresses.includes(at(other.addresses, time) ?? ''));
 }
 
 const authority = readable(decodeBundle(pem(der({ subject: name(cn('kubernetes')), key: P256 }))).certificates);
@@ -354,27 +339,17 @@ async function auditAt(world: World, time: number, previous: Snapshot | undefine
 
 const issuedOf = ({ findings }: Snapshot): readonly ExpiryFinding[] =>
   findings.filter(({ code }) => code === 'IssuedNamesAnother' || code === 'IssuedUnproven');
-const isTold = ([first, ...more]: readonly ExpiryFinding[], { machine }: Issued) =>
-  first?.code === 'IssuedNamesAnother' && more.length === 0 && first.message.includes(machine.node);
 const isOf = ({ object }: ExpiryFinding, { fingerprint }: Issued) => object.endsWith(` ${fingerprint.slice(0, 8)}`);
 
 test.each([1])(
-  'a month of churn: nothing honest is called another’s, and nothing hostile is forgotten (seed %i)',
+  'a month of churn: nothing is called another’s that is not, and nothing hostile is missed (seed %i)',
   async (seed) => {
     const world = createWorld(seed);
-    const hostile: {
-      readonly issued: Issued;
-      readonly gone: number;
-      readonly settled: number;
-      seen: boolean;
-      told: boolean;
-    }[] = [];
+    const hostile: { readonly issued: Issued; readonly isAddress: boolean; audits: number }[] = [];
     const spared: SimulatedMachine[] = [];
-    const provable = new Set<string>();
     let previous: Snapshot | undefined;
-    let audits = 0;
-    const warned = new Set<string>();
-    const missed: string[] = [];
+    const doubted = new Set<string>();
+    const wrong: string[] = [];
 
     for (let day = 0; day < DAYS; day += 1) {
       const midnight = START + day * DAY;
@@ -384,66 +359,49 @@ test.each([1])(
         spared.push(machine, victim);
         const own = at(machine.addresses, midnight) ?? '';
         const theirs = at(victim.addresses, midnight) ?? '';
-        const time = midnight + 10 * MINUTE;
-        const change =
-          day === 4
-            ? { names: [machine.node, victim.node] }
-            : day === 8
-              ? { addresses: [own, theirs] }
-              : { names: ['localhost', victim.node], addresses: [] };
-        const issued = world.ask(machine, time, change);
+        const change = {
+          4: { names: [machine.node, victim.node] },
+          8: { addresses: [own, theirs] },
+          12: { names: ['localhost', victim.node], addresses: [] },
+        }[day];
+        const issued = world.ask(machine, midnight + 10 * MINUTE, change);
+        hostile.push({ issued, isAddress: day === 8, audits: 0 });
         // It asks for an honest one at once, so that the other is not its newest.
-        world.ask(machine, time + MINUTE);
-        const gone = midnight + 14 * DAY + 30 * MINUTE;
-        hostile.push({ issued, gone, settled: day === 8 ? time + 15 * MINUTE : time, seen: false, told: false });
-        world.remove(machine, gone);
+        world.ask(machine, midnight + 11 * MINUTE);
       }
       // A request that no audit could read leaves no trace.
       world.churn(day, spared, HOSTILE_DAYS.includes(day));
       for (let turn = 0; turn < AUDITS_A_DAY; turn += 1) {
         const time = midnight + turn * EVERY + 7 * MINUTE;
-        const seen = [
-          ...(world.isOut('requests', time) ? [] : listedRequests(world, time)),
-          ...(world.isOut('handshakes', time) ? [] : shownAt(world, time).values()),
-        ];
-        for (const issued of seen)
-          if (!provable.has(issued.fingerprint) && isProvable(world, issued, time)) provable.add(issued.fingerprint);
         // oxlint-disable-next-line no-await-in-loop -- each audit knows the one before
         const snapshot = await auditAt(world, time, previous);
-        audits += 1;
-        const findings = issuedOf(snapshot);
-        const honest = findings.filter((finding) => !hostile.some(({ issued }) => isOf(finding, issued)));
-        const told = (found: readonly ExpiryFinding[]) =>
-          found.map(({ object, message }) => `${iso(time)} ${object}: ${message}`);
-
-        expect(told(honest.filter(({ severity }) => severity === 'critical'))).toEqual([]);
-        // Evidence really was missing: in no audit that saw the certificate did anything prove it.
-        const warnings = honest.filter(({ severity }) => severity === 'warning');
-        expect(
-          told(
-            warnings.filter((finding) => [...provable].some((one) => finding.object.endsWith(` ${one.slice(0, 8)}`))),
-          ),
-        ).toEqual([]);
-        for (const finding of warnings) warned.add(finding.object);
+        const critical = issuedOf(snapshot).filter(({ severity }) => severity === 'critical');
+        for (const { object } of issuedOf(snapshot)) doubted.add(object);
+        for (const finding of critical) {
+          const issued = world.requests.find((one) => isOf(finding, one));
+          if (issued?.hostile === true) continue;
+          if (issued === undefined || !isAnothers(world, issued, time))
+            wrong.push(`${iso(time)} ${JSON.stringify(finding)}`);
+        }
+        const isBlind = world.isOut('machines', time) || world.isOut('cluster', time);
         for (const one of hostile) {
-          const { issued, gone, settled } = one;
-          const found = findings.filter((finding) => isOf(finding, issued));
-          one.seen ||= seen.includes(issued);
-          // Once told, it stays told, whatever cannot be read.
-          one.told ||= time >= settled && one.seen && !world.isOut('machines', time) && !world.isOut('cluster', time);
-          const isOver = time > gone + 20 * MINUTE && !world.isOut('nodes', time) && !world.isOut('machines', time);
-          if (one.told && time < gone && !isTold(found, issued)) missed.push(`${iso(time)} ${issued.machine.node}`);
-          if (isOver && found.length > 0) missed.push(`${iso(time)} ${issued.machine.node} is gone`);
+          const isListed = listedRequests(world, time).includes(one.issued);
+          if (isListed && !isBlind) one.audits += 1;
+          const isDue = one.audits > Number(one.isAddress);
+          const isTold = critical.some((finding) => isOf(finding, one.issued));
+          if (isListed && isDue && !isTold) wrong.push(`${iso(time)} ${one.issued.machine.node} is missed`);
+          if (!isListed && isTold && !world.isOut('requests', time))
+            wrong.push(`${iso(time)} ${one.issued.machine.node} is over`);
         }
         // As it is stored.
         previous = turn === 0 ? await decodeSnapshot(await encodeSnapshot(snapshot)) : snapshot;
       }
     }
-    expect(missed).toEqual([]);
-    expect(hostile.map(({ told }) => told)).toEqual([true, true, true]);
-    expect(audits).toBe(DAYS * AUDITS_A_DAY);
-    // Most of what is in doubt for a moment is proven soon.
+    expect(wrong).toEqual([]);
+    expect(hostile.map(({ audits, isAddress }) => audits > Number(isAddress))).toEqual([true, true, true]);
     expect(world.requests.length).toBeGreaterThan(400);
-    expect(warned.size).toBeLessThan(40);
+    // Evidence is late, and addresses are handed on while an older certificate is still listed.
+    expect(doubted.size).toBeGreaterThan(hostile.length);
+    expect(doubted.size).toBeLessThan(80);
   },
 );

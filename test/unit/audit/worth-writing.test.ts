@@ -4,10 +4,9 @@ import { assessExpiry } from '../../../lambdas/audit/assess.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
-import type { CertificateObservation, Observation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, auditedFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
-import { functionCalls } from '../function-calls.ts';
+import { at, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const QUARTER = 15 * MINUTE;
@@ -38,9 +37,6 @@ const clock = (when: number, skewMs: number): Observation => ({
   server: 'a:443',
   skewMs,
 });
-const remembered = (when: number): Observation =>
-  certificate(when, { source: 'signing-requests', what: 'kubelet-serving', where: 'csr-1', member: 'worker-1' });
-
 function snapshot(when: number, observations: readonly Observation[], changed: Partial<Snapshot> = {}): Snapshot {
   return {
     version: 1,
@@ -76,68 +72,14 @@ describe('worthWriting', () => {
     ['one less', snapshot(QUARTER, [read(QUARTER)])],
     ['one more', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER, { where: 'b:1' }), read(QUARTER)])],
     ['one twice', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER)])],
-    ['one kept that nobody could look at', snapshot(QUARTER, [certificate(0), read(QUARTER)])],
-    [
-      'a place that does not answer, also where that is usual',
-      snapshot(QUARTER, [
-        certificate(QUARTER),
-        read(QUARTER),
-        {
-          kind: 'unread',
-          source: 'tls',
-          observedAt: at(QUARTER),
-          where: 'b:1',
-          problem: 'refused',
-          message: 'm',
-          remedy: 'r',
-          usual: true,
-        },
-      ]),
-    ],
-    ['a finding', again(QUARTER, { findings: [auditedFinding()] })],
-    ['something lost', again(QUARTER, { partial: true })],
+    ['a finding', again(QUARTER, { findings: [expiryFinding()] })],
     ['another provider', again(QUARTER, { provider: 'eks' })],
   ])('is true of %s', (_, next) => {
     expect(worthWriting(BEFORE, next)).toBe(true);
   });
 
-  it.each<[string, Partial<UnreadObservation>, boolean]>([
-    ['fails as a whole', {}, true],
-    ['has a place that does not answer', { where: 'b:1' }, true],
-    ['has a place that usually does not answer', { where: 'b:1', usual: true }, false],
-  ])('tells whether to write when a source twice %s', (_, changed, expected) => {
-    const unread = (when: number): Observation => ({
-      kind: 'unread',
-      source: 'tls',
-      observedAt: at(when),
-      problem: 'refused',
-      message: 'm',
-      remedy: 'r',
-      ...changed,
-    });
-    expect(worthWriting(snapshot(0, [unread(0)]), snapshot(QUARTER, [unread(QUARTER)]))).toBe(expected);
-  });
-
-  it('is true while something of before is lost', () => {
-    expect(worthWriting({ ...BEFORE, partial: true }, again(QUARTER))).toBe(true);
-  });
-
-  it('takes what a source shows only for a while for seen, where that source was read', () => {
-    const seen = snapshot(0, [remembered(0), read(0, 'signing-requests')]);
-    const kept = (source: Observation) => worthWriting(seen, snapshot(QUARTER, [remembered(0), source]));
-    expect(kept(read(QUARTER, 'signing-requests'))).toBe(false);
-    expect(kept({ kind: 'off', source: 'signing-requests', observedAt: at(QUARTER), why: 'w' })).toBe(true);
-  });
-
-  it('takes what EKS was not asked for again for seen', () => {
-    const authorities = read(0, 'eks-authorities');
-    const seen = snapshot(0, [authorities, read(0)]);
-    expect(worthWriting(seen, snapshot(QUARTER, [authorities, read(QUARTER)]))).toBe(false);
-    expect(worthWriting(seen, snapshot(QUARTER, [read(0), read(QUARTER, 'eks-authorities')]))).toBe(true);
-  });
-
   it.each<[keyof ExpiryFinding, Partial<ExpiryFinding>, boolean]>([
-    ['message', { message: 'it ends in 29 days' }, false],
+    ['facts', { facts: { where: 'x', source: 'tls', basis: 'status' } }, false],
     ['severity', { severity: 'info' }, true],
     ['object', { object: 'another' }, true],
     ['code', { code: 'Unreachable' }, true],
@@ -146,8 +88,17 @@ describe('worthWriting', () => {
     ['places', { places: ['b'] }, true],
     ['lastSeen', { lastSeen: at(-HOUR) }, true],
   ])('looks at what a finding says, not at its words: %s', (_, changed, expected) => {
-    const before = { ...BEFORE, findings: [auditedFinding()] };
-    expect(worthWriting(before, again(QUARTER, { findings: [auditedFinding(changed)] }))).toBe(expected);
+    const before = { ...BEFORE, findings: [expiryFinding()] };
+    expect(worthWriting(before, again(QUARTER, { findings: [expiryFinding(changed)] }))).toBe(expected);
+  });
+
+  it('writes a failure and its end, and not that it goes on', () => {
+    const told = { kind: 'unread', source: 'tls', problem: 'refused', message: 'm', remedy: 'r' } as const;
+    const failed = (when: number) => snapshot(when, [certificate(0), { ...told, observedAt: at(when) }]);
+    const worth = (one: Snapshot, other: Snapshot) => worthWriting(one, other);
+    expect(worth(BEFORE, failed(QUARTER))).toBe(true);
+    expect(worth(failed(0), failed(QUARTER))).toBe(false);
+    expect(worth(failed(0), again(QUARTER))).toBe(true);
   });
 
   it('does not take the noise of a clock for news, and a clock that goes wrong for none', () => {
@@ -162,15 +113,6 @@ describe('worthWriting', () => {
       clock(QUARTER, 0),
     ]);
     expect(worthWriting((await decodeSnapshot(await encodeSnapshot(next))) ?? BEFORE, next)).toBe(false);
-  });
-
-  it('compares ten thousand observations in time that grows with their number', () => {
-    const length = 10_000;
-    const many = (when: number) =>
-      Array.from({ length }, (_, n) => certificate(when, { where: `10.0.0.1:${n}`, subject: 'CN=x', issuer: 'CN=y' }));
-    const [before, next] = [snapshot(0, many(0)), snapshot(QUARTER, many(QUARTER).toReversed())];
-    const calls = functionCalls(() => expect(worthWriting(before, next)).toBe(false));
-    expect(calls).toBeLessThan(100 * length);
   });
 
   it('never makes the audits after it milder, later or fewer', () => {

@@ -56,7 +56,7 @@ describe('what is remembered', () => {
     const read = await ledger.read(signal);
     expect(read).toMatchObject({ rollouts: [], unread: expect.stringContaining('damaged') });
     expect(read).not.toHaveProperty('problems', expect.anything());
-    await expect(ledger.claim(claim, signal)).rejects.toMatchObject({ kind: 'invalid' });
+    await expect(ledger.take(claim, signal)).rejects.toMatchObject({ kind: 'invalid' });
     await expect(ledger.end({ ...claim, at: NOW }, signal)).rejects.toMatchObject({ kind: 'invalid' });
     expect(stored(objects)).toEqual(value);
   });
@@ -71,7 +71,7 @@ describe('what is remembered', () => {
     const told = await ledger.read(signal);
     expect(told).toMatchObject({ rollouts: [], problems: [{ kind: 'rollout-ledger', object: ROLLOUT_LEDGER_KEY }] });
     expect(told).not.toHaveProperty('undone', expect.anything());
-    expect(await ledger.claim(claim, signal)).toBe(true);
+    expect(await ledger.take(claim, signal)).toBe(true);
     expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'b' }] });
     expect(await ledger.read(signal)).not.toHaveProperty('problems', expect.anything());
   });
@@ -102,7 +102,7 @@ describe('what is remembered', () => {
       past({ id: `e${index}`, startedAt: NOW - 3 * HOUR - index, endedAt: NOW - 2 * HOUR }),
     );
     const objects = holding(...ended, past({ id: 'open', startedAt: NOW - 13 * DAY }));
-    expect(await ledgerOf(objects, { atOnce: 2, pauseMs: HOUR }).claim(claim, signal)).toBe(true);
+    expect(await ledgerOf(objects, { atOnce: 2, pauseMs: HOUR }).take(claim, signal)).toBe(true);
     const { rollouts } = await ledgerOf(objects).read(signal);
     expect(rollouts).toHaveLength(20_000);
     expect(rollouts.filter(({ endedAt }) => endedAt === undefined).map(({ id }) => id)).toEqual(['b', 'open']);
@@ -112,7 +112,7 @@ describe('what is remembered', () => {
 describe('a claim', () => {
   it('is written down', async () => {
     const objects = memoryObjects();
-    expect(await ledgerOf(objects).claim(claim, signal)).toBe(true);
+    expect(await ledgerOf(objects).take(claim, signal)).toBe(true);
     const { at: startedAt, ...rest } = claim;
     expect(stored(objects)).toEqual({ version: 1, rollouts: [{ ...rest, startedAt }] });
   });
@@ -132,12 +132,12 @@ describe('a claim', () => {
     ['it is itself just done', past({ cluster: 'munich', startedAt: NOW - HOUR, endedAt: NOW - 1 }), 'schedule', true],
   ] as const)('where %s: %#', async (_, other, trigger, expected) => {
     const objects = holding(other);
-    expect(await ledgerOf(objects).claim({ ...claim, trigger }, signal)).toBe(expected);
+    expect(await ledgerOf(objects).take({ ...claim, trigger }, signal)).toBe(expected);
   });
 
   it('takes the place of one of the same cluster that never began', async () => {
     const objects = holding(past({ cluster: 'munich' }), past({ cluster: 'munich', id: 'done', endedAt: NOW - HOUR }));
-    await ledgerOf(objects).claim(claim, signal);
+    await ledgerOf(objects).take(claim, signal);
     expect(stored(objects)).toMatchObject({
       rollouts: [{ id: 'done' }, { id: 'b' }],
       undone: [{ cluster: 'munich', claimedAt: NOW - 2 * HOUR }],
@@ -148,7 +148,7 @@ describe('a claim', () => {
     const objects = holding();
     objects.before = () =>
       objects.objects.set(ROLLOUT_LEDGER_KEY, { value: { version: 1, rollouts: [past()] }, etag: '"x"' });
-    expect(await ledgerOf(objects).claim(claim, signal)).toBe(false);
+    expect(await ledgerOf(objects).take(claim, signal)).toBe(false);
     expect(stored(objects)).toMatchObject({ rollouts: [{ id: 'a' }] });
   });
 
@@ -163,7 +163,7 @@ describe('a claim', () => {
         async (claims, atOnce) => {
           const objects = memoryObjects();
           const ledger = ledgerOf(objects, { atOnce, pauseMs: 0 });
-          await Promise.all(claims.map(async (one) => ledger.claim({ ...claim, ...one }, signal)));
+          await Promise.all(claims.map(async (one) => ledger.take({ ...claim, ...one }, signal)));
           const { rollouts } = await ledger.read(signal);
           expect(rollouts.length).toBeGreaterThan(0);
           expect(rollouts.length).toBeLessThanOrEqual(atOnce);
@@ -221,7 +221,7 @@ describe('an end', () => {
       undone: [{ cluster: 'berlin', claimedAt: NOW - 2 * HOUR }],
     });
     expect((await ledger.read(signal)).undone).toEqual([{ cluster: 'berlin', claimedAt: NOW - 2 * HOUR }]);
-    expect(await ledger.claim(claim, signal)).toBe(true);
+    expect(await ledger.take(claim, signal)).toBe(true);
   });
 
   it('of what never began leaves what another look claimed', async () => {
@@ -249,7 +249,7 @@ describe('an end', () => {
     const objects = holding(past());
     const ledger = ledgerOf({ ...objects, put: async () => Promise.reject(awsError('denied')) });
     await expect(ledger.end({ id: 'a', cluster: 'berlin', at: NOW }, signal)).rejects.toMatchObject({ kind: 'denied' });
-    await expect(ledger.claim({ ...claim, trigger: 'person' }, signal)).rejects.toMatchObject({ kind: 'denied' });
+    await expect(ledger.take({ ...claim, trigger: 'person' }, signal)).rejects.toMatchObject({ kind: 'denied' });
   });
 
   it('is tried again when others write', async () => {

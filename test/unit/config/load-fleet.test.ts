@@ -134,7 +134,7 @@ monitoring:
     - { clusters: ['berlin-*', mgmt/ns/*], reason: disks, from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T20:00:00Z }
     - { clusters: [dublin], weekly: { days: [sat, sun], from: 22:00, until: 02:00, timeZone: Europe/Berlin } }
   objective: 0.99
-  digest: { at: 08:30, timeZone: Europe/Dublin }
+  daily: { at: 08:30, timeZone: Europe/Dublin }
   subscribe: { critical: [oncall@example.com] }
   reportLinks: false
   dashboard: false
@@ -272,7 +272,7 @@ policies:
           },
         ],
         objective: 0.99,
-        digest: { at: '08:30', timeZone: 'Europe/Dublin' },
+        daily: { at: '08:30', timeZone: 'Europe/Dublin' },
         subscribe: { critical: ['oncall@example.com'] },
         reportLinks: false,
         dashboard: false,

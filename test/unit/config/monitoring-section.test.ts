@@ -13,7 +13,7 @@ const window = (time: string) => `version: 1\nmonitoring: { maintenance: [{ clus
 const alarms = (text: string) => `version: 1\nmonitoring: { alarms: { ${text} } }`;
 
 describe('monitoring in fleet.yaml', () => {
-  it.each(['', '{}', '{ alarms: , maintenance: , subscribe: }', '{ alarms: {}, maintenance: [], digest: {} }'])(
+  it.each(['', '{}', '{ alarms: , maintenance: , subscribe: }', '{ alarms: {}, maintenance: [], daily: {} }'])(
     'has its defaults by %j',
     (text) => {
       const parsed = parseFleet(`version: 1\nmonitoring: ${text}\n`, 'f');
@@ -228,25 +228,25 @@ describe('monitoring in fleet.yaml', () => {
     ],
     [
       'a misspelled time zone',
-      'version: 1\nmonitoring: { digest: { timeZone: Europe/Berln } }',
-      '2:35: monitoring.digest.timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
+      'version: 1\nmonitoring: { daily: { timeZone: Europe/Berln } }',
+      '2:34: monitoring.daily.timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'a time zone in lower case, which EventBridge Scheduler refuses',
-      'version: 1\nmonitoring: { digest: { timeZone: europe/berlin } }',
-      '2:35: monitoring.digest.timeZone: "europe/berlin" is not a time zone; did you mean "Europe/Berlin"?',
+      'version: 1\nmonitoring: { daily: { timeZone: europe/berlin } }',
+      '2:34: monitoring.daily.timeZone: "europe/berlin" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
       'an offset, which has no summer',
-      'version: 1\nmonitoring: { digest: { timeZone: "+01:00" } }',
-      '2:35: monitoring.digest.timeZone: "+01:00" is not a time zone; write its IANA name, for example Europe/Berlin or UTC',
+      'version: 1\nmonitoring: { daily: { timeZone: "+01:00" } }',
+      '2:34: monitoring.daily.timeZone: "+01:00" is not a time zone; write its IANA name, for example Europe/Berlin or UTC',
     ],
   ]);
 
   accepts([
     ['a window of a whole day', window('weekly: { days: [sat], from: 02:00, until: 02:00, timeZone: UTC }')],
-    ['an older name of a time zone', 'version: 1\nmonitoring: { digest: { timeZone: Asia/Calcutta } }'],
-    ['a newer name of a time zone', 'version: 1\nmonitoring: { digest: { timeZone: Asia/Kolkata } }'],
+    ['an older name of a time zone', 'version: 1\nmonitoring: { daily: { timeZone: Asia/Calcutta } }'],
+    ['a newer name of a time zone', 'version: 1\nmonitoring: { daily: { timeZone: Asia/Kolkata } }'],
     ['a leap day', window('from: 2028-02-29T20:00:00Z, until: 2028-03-01T20:00:00.5Z')],
     [
       'a low objective with an alarm that fits',

@@ -5,10 +5,9 @@ import type { Finding, IndexedCluster } from '../../../lambdas/contracts/fleet-i
 import type { VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { foldOutcomes } from '../../../lambdas/fleet/fold-outcomes.ts';
-import { culpritsOf } from '../../../lambdas/health/culprits.ts';
+import { ringsAt } from '../../../lambdas/health/culprits.ts';
 import { type ClusterHealth, fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
-import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { SIGNALS, type SignalId } from '../../../lambdas/tables/signals.ts';
 import {
@@ -31,7 +30,6 @@ import {
 
 const MONITORING: Monitoring = { alarms: {}, maintenance: [], auditEveryMinutes: 15 };
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
-const ALARM_IDS = Object.keys(ALARMS) as AlarmId[];
 const CALM = { counts: { critical: 0, warning: 0, info: 0 }, findings: [], findingCount: 0, ends: [] };
 const WELL = { foundAt: at(-DAY), target: PARIS };
 
@@ -406,7 +404,7 @@ describe('the signals of a cluster', () => {
   });
 
   it('tell the worst finding, when it bites, and how many more there are', () => {
-    const worst = expiryFinding({ severity: 'critical', message: 'etcd server ends in 2 days', due: at(2 * DAY) });
+    const worst = expiryFinding({ severity: 'critical', due: at(2 * DAY) });
     const later = expiryFinding({ severity: 'critical', object: 'b', due: at(3 * DAY), what: 'etcd-server' });
     const audit = auditSummary({
       findings: [later, worst],
@@ -420,7 +418,8 @@ describe('the signals of a cluster', () => {
         id: 'CertificatesCritical',
         value: 5,
         classes: { 'kube-apiserver': 4, 'etcd-server': 1 },
-        story: 'etcd server ends in 2 days, and 4 more',
+        story:
+          'the kube-apiserver certificate at 10.0.1.31:6443 expires in 2 days, on 2026-11-23 10:00 UTC, and 4 more',
         since: worst.since,
         due: at(2 * DAY),
         command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',
@@ -458,7 +457,6 @@ describe('the signals of a cluster', () => {
         severity: 'warning',
         what: undefined,
         since: at(-hours * 60 * MINUTE),
-        message: `${object} fails`,
       });
     const gaps = (...findings: readonly ReturnType<typeof gap>[]) => {
       const tally = findings.map(({ code }) => ({ code, severity: 'warning' as const, count: 1 }));
@@ -475,7 +473,7 @@ describe('the signals of a cluster', () => {
     expect(signal).toMatchObject({
       id: 'CoverageGapHours',
       value: 50,
-      story: expect.stringMatching(/fails, and 1 more$/),
+      story: expect.stringMatching(/^the source nodes .*, and 1 more$/),
     });
   });
 
@@ -858,24 +856,22 @@ describe('fleetHealth', () => {
   });
 });
 
-describe('culpritsOf', () => {
-  const known = { readable: false, readableAt: at(-11 * MINUTE), triedAt: at(-6 * MINUTE) };
-  const health = healthOf({ indexed: known });
-
-  it('names the clusters that make an alarm ring', () => {
-    expect(ALARM_IDS.filter((id) => culpritsOf(id, health, {}).length > 0)).toEqual([
-      'OldestSweep',
-      'ClusterUnreadable',
-    ]);
-    expect(culpritsOf('ClusterUnreadable', health, {}).map(({ id }) => id)).toEqual(['paris']);
-  });
+describe('ringsAt', () => {
+  const ringing = { id: 'UnreadableFor', value: 660 } as const;
 
   it.each([
-    [{ threshold: 661, severity: 'critical' }, 0],
-    [{ threshold: 660, severity: 'warning' }, 1],
-    [{ threshold: 1, severity: 'off' }, 0],
-  ] as const)('judges by fleet.yaml: %j', (setting, count) => {
-    expect(culpritsOf('ClusterUnreadable', health, { ClusterUnreadable: setting })).toHaveLength(count);
+    [{ threshold: 661, severity: 'critical' }, undefined],
+    [{ threshold: 660, severity: 'warning' }, 'warning'],
+    [{ threshold: 1, severity: 'off' }, undefined],
+  ] as const)('judges by fleet.yaml: %j', (setting, severity) => {
+    expect(ringsAt(ringing, { ClusterUnreadable: setting })).toBe(severity);
+  });
+
+  it('looks at each class, as the alarm does', () => {
+    const settings = { CertificateCritical: { threshold: 3, severity: 'critical' } } as const;
+    const signal = { id: 'CertificatesCritical', value: 4 } as const;
+    expect(ringsAt({ ...signal, classes: { 'etcd-server': 2, 'etcd-ca': 2 } }, settings)).toBeUndefined();
+    expect(ringsAt({ ...signal, classes: { 'etcd-server': 3, 'etcd-ca': 1 } }, settings)).toBe('critical');
   });
 });
 
@@ -985,7 +981,7 @@ describe('laws of fleetHealth', () => {
     fc.assert(
       fc.property(anyRegistered, anyIndexed, (found, known) => {
         const health = fleetHealth(registry({ ...found, missingSince: at() }), index(known), MONITORING, NOW);
-        expect(ALARM_IDS.flatMap((id) => culpritsOf(id, health, {}))).toEqual([]);
+        expect(health.clusters.flatMap(({ signals }) => signals.flatMap((one) => ringsAt(one, {}) ?? []))).toEqual([]);
       }),
       { numRuns: 200, seed: 23 },
     );

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Finding, IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
-import { culpritsOf } from '../../../lambdas/health/culprits.ts';
 import { fleetHealth, type Monitoring } from '../../../lambdas/health/fleet-health.ts';
 import { ROLLOUT_STATES, type RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { at, auditSummary, DAY, index, indexed, MINUTE, NOW, PARIS, registered, registry } from '../fleet/values.ts';
@@ -122,10 +121,8 @@ describe('the rollout of a cluster', () => {
     const held = healthOf({ rollout: rollout('held') }, { maintenance });
     expect(held.clusters).toMatchObject([{ state: 'critical', rollout: { state: 'held' } }]);
     expect(held.totals.RolloutsHeld).toBe(1);
-    expect(culpritsOf('RolloutHeld', held, {}).map(({ id }) => id)).toEqual(['paris']);
     const needed = healthOf({ rollout: rollout('assist') }, { maintenance });
     expect(needed.clusters[0]?.state).toBe('warning');
-    expect(culpritsOf('RolloutNeeded', needed, {}).map(({ id }) => id)).toEqual(['paris']);
   });
 
   it.each([
@@ -177,7 +174,7 @@ describe('a recovery that is open', () => {
       },
     ]);
     expect(health.clusters[0]?.state).toBe('warning');
-    expect(culpritsOf('RecoveryModeOpen', health, {}).map(({ id }) => id)).toEqual(['paris']);
+    expect(health.clusters[0]?.state).toBe('warning');
   });
 
   it.each([

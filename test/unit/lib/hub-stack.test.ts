@@ -238,7 +238,7 @@ describe('the hub stack', () => {
         .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
         .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
       // What is told as a warning always comes from notify.
-      expect(publishers).toEqual(['TopicsAlarms', 'TopicsCritical', 'TopicsPager']);
+      expect(publishers).toEqual(['TopicsCritical', 'TopicsPager']);
       plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
         PolicyDocument: {
           Statement: Match.arrayWith([
@@ -271,13 +271,22 @@ describe('the hub stack', () => {
     const id = resource(plain, 'AWS::Lambda::Function', 'Notify').id;
     const topic = (name: string) => ({ Ref: resource(plain, 'AWS::SNS::Topic', `Topics${name}`).id });
 
-    it('hears of every alarm, and goes to people as it is where it cannot be told', () => {
-      plain.resourceCountIs('AWS::SNS::Subscription', 1);
-      plain.hasResourceProperties('AWS::SNS::Subscription', {
-        Protocol: 'lambda',
-        TopicArn: topic('Alarms'),
-        Endpoint: { 'Fn::GetAtt': [id, 'Arn'] },
-        RedrivePolicy: DEAD_LETTERS,
+    it('hears of every alarm and contributor, and goes to people as it is where it cannot be told', () => {
+      plain.resourceCountIs('AWS::SNS::Subscription', 0);
+      plain.hasResourceProperties('AWS::Events::Rule', {
+        // That of the account, on which CloudWatch puts its events.
+        EventBusName: Match.absent(),
+        EventPattern: {
+          source: ['aws.cloudwatch'],
+          'detail-type': ['CloudWatch Alarm State Change', 'CloudWatch Alarm Contributor State Change'],
+          detail: { alarmName: [{ prefix: 'certmarshal-' }] },
+        },
+        State: 'ENABLED',
+        Targets: [{ Arn: { 'Fn::GetAtt': [id, 'Arn'] } }],
+      });
+      plain.hasResourceProperties('AWS::Lambda::Permission', {
+        Principal: 'events.amazonaws.com',
+        SourceArn: { 'Fn::GetAtt': [resource(plain, 'AWS::Events::Rule', 'NotifyAlarmEvents').id, 'Arn'] },
       });
       plain.hasResourceProperties('AWS::Lambda::EventInvokeConfig', {
         FunctionName: { Ref: id },
@@ -300,9 +309,7 @@ describe('the hub stack', () => {
         RedrivePolicy: DEAD_LETTERS,
         ...filter,
       });
-      expect(
-        Object.values(subscriptions).flatMap(({ Properties }) => (Properties.Protocol === 'lambda' ? [] : Properties)),
-      ).toEqual([
+      expect(Object.values(subscriptions).map(({ Properties }) => Properties)).toEqual([
         of('Critical', 'email', mail),
         of('Critical', 'https', url),
         of('Warning', 'email', mail),
@@ -316,13 +323,13 @@ describe('the hub stack', () => {
       expect(JSON.stringify(template.toJSON()).split('SECRET')).toHaveLength(3);
     });
 
-    it('makes a digest once a day, by the clock that fleet.yaml names', () => {
-      const monitoring = { ...DEFAULT_MONITORING, digest: { at: '08:05', timeZone: 'Europe/Berlin' } };
+    it('sends a message once a day, by the clock that fleet.yaml names', () => {
+      const monitoring = { ...DEFAULT_MONITORING, daily: { at: '08:05', timeZone: 'Europe/Berlin' } };
       const template = Template.fromStack(stacksOf(fleetOf({ monitoring }), {}).hub);
       template.hasResourceProperties('AWS::Scheduler::Schedule', {
         ScheduleExpression: 'cron(5 8 * * ? *)',
         ScheduleExpressionTimezone: 'Europe/Berlin',
-        Target: { Input: '{"digest":true}' },
+        Target: { Input: '{"daily":true}' },
       });
     });
   });

@@ -69,9 +69,10 @@ describe('the template of the hub', () => {
     expect(Object.keys(resourcesOf(ships)).length).toBeLessThanOrEqual(85);
     expect(typesOf(ships)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 35,
+        "AWS::CloudWatch::Alarm": 36,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
+        "AWS::Events::Rule": 1,
         "AWS::IAM::Policy": 5,
         "AWS::IAM::Role": 5,
         "AWS::KMS::Key": 1,
@@ -81,12 +82,11 @@ describe('the template of the hub', () => {
         "AWS::Logs::LogGroup": 5,
         "AWS::S3::Bucket": 3,
         "AWS::S3::BucketPolicy": 3,
-        "AWS::SNS::Subscription": 1,
-        "AWS::SNS::Topic": 6,
-        "AWS::SNS::TopicPolicy": 6,
+        "AWS::SNS::Topic": 5,
+        "AWS::SNS::TopicPolicy": 5,
         "AWS::SQS::Queue": 1,
         "AWS::SQS::QueuePolicy": 1,
-        "AWS::Scheduler::Schedule": 3,
+        "AWS::Scheduler::Schedule": 2,
         "AWS::StepFunctions::StateMachine": 1,
       }
     `);
@@ -95,10 +95,11 @@ describe('the template of the hub', () => {
   it('has so many resources of each type for everything', () => {
     expect(typesOf(everything)).toMatchInlineSnapshot(`
       {
-        "AWS::CloudWatch::Alarm": 37,
+        "AWS::CloudWatch::Alarm": 38,
         "AWS::CloudWatch::CompositeAlarm": 2,
         "AWS::CloudWatch::Dashboard": 1,
         "AWS::EKS::AccessEntry": 1,
+        "AWS::Events::Rule": 1,
         "AWS::IAM::ManagedPolicy": 2,
         "AWS::IAM::Policy": 6,
         "AWS::IAM::Role": 6,
@@ -110,12 +111,11 @@ describe('the template of the hub', () => {
         "AWS::Logs::LogGroup": 7,
         "AWS::S3::Bucket": 3,
         "AWS::S3::BucketPolicy": 3,
-        "AWS::SNS::Subscription": 1,
-        "AWS::SNS::Topic": 6,
-        "AWS::SNS::TopicPolicy": 6,
+        "AWS::SNS::Topic": 5,
+        "AWS::SNS::TopicPolicy": 5,
         "AWS::SQS::Queue": 1,
         "AWS::SQS::QueuePolicy": 1,
-        "AWS::Scheduler::Schedule": 3,
+        "AWS::Scheduler::Schedule": 2,
         "AWS::SecretsManager::Secret": 1,
         "AWS::StepFunctions::StateMachine": 1,
       }
@@ -141,15 +141,11 @@ describe('the template of the hub', () => {
       <DispatchRole> Allow s3:PutObject on <State>/report.html if {ArnEquals:{lambda:SourceFunctionArn:arn:aws:lambda:eu-central-1:999900001111:function:CertMarshal-report}}
       <DispatchRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
       <JournalPolicy> Deny s3:PutObject on <Journal>/journal/* to {AWS:*} if {Null:{s3:if-none-match:true}}
-      <NotifyNotifyRole> Allow events:PutEvents on arn:aws:events:eu-central-1:999900001111:event-bus/default if {StringEquals:{events:source:certmarshal}}
       <NotifyNotifyRole> Allow kms:Decrypt kms:GenerateDataKey* on <TopicsKey>
       <NotifyNotifyRole> Allow logs:CreateLogStream logs:PutLogEvents on <NotifyNotifyLogs>
       <NotifyNotifyRole> Allow s3:GetObject on <State>/fleet-index.json.gz
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/registry.json.gz
       <NotifyNotifyRole> Allow s3:GetObject on <State>/report.html
-      <NotifyNotifyRole> Allow s3:GetObject on <State>/told.json
       <NotifyNotifyRole> Allow s3:ListBucket on <State>
-      <NotifyNotifyRole> Allow s3:PutObject on <State>/told.json
       <NotifyNotifyRole> Allow sns:Publish on <TopicsChat>
       <NotifyNotifyRole> Allow sns:Publish on <TopicsCritical>
       <NotifyNotifyRole> Allow sns:Publish on <TopicsIncidents>
@@ -164,10 +160,8 @@ describe('the template of the hub', () => {
       <StatePolicy> Deny s3:PutObject on <State>/outcomes/default/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/registry.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
-      <StatePolicy> Deny s3:PutObject on <State>/told.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<NotifyNotifyRole>]}}
       <SweepRole> Allow ec2:DescribeInstances on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
-      <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
-      <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
+      <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
       <SweepRole> Allow s3:GetObject on <State>/orders/*
       <SweepRole> Allow s3:GetObject on <State>/outcomes/default/*
@@ -182,10 +176,8 @@ describe('the template of the hub', () => {
       <TickMachineRole> Allow lambda:InvokeFunction on <Report>
       <TickMachineRole> Allow logs:CreateLogDelivery logs:DeleteLogDelivery logs:DescribeLogGroups logs:DescribeResourcePolicies logs:GetLogDelivery logs:ListLogDeliveries logs:PutResourcePolicy logs:UpdateLogDelivery on *
       <TickMachineRole> Allow sts:AssumeRole on itself to {Service:states.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:states:eu-central-1:999900001111:stateMachine:*},StringEquals:{aws:SourceAccount:999900001111}}
-      <TopicsAlarmsPolicy> Allow sns:Publish on <TopicsAlarms> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
       <TopicsCriticalPolicy> Allow sns:Publish on <TopicsCritical> to {Service:cloudwatch.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:cloudwatch:eu-central-1:999900001111:alarm:*}}
-      <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:<TopicsAlarms>}}
-      <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:[<TopicsAlarms>,<TopicsCritical>,<TopicsWarning>,<TopicsIncidents>,<TopicsChat>,<TopicsPager>]}}
+      <TopicsDeadLettersPolicy> Allow sqs:SendMessage on <TopicsDeadLetters> to {Service:sns.amazonaws.com} if {ArnEquals:{aws:SourceArn:[<TopicsCritical>,<TopicsWarning>,<TopicsIncidents>,<TopicsChat>,<TopicsPager>]}}
       <TopicsKey> Allow kms:* on * to {AWS:arn:aws:iam::999900001111:root}
       <TopicsKey> Allow kms:Decrypt kms:GenerateDataKey on * to {Service:sns.amazonaws.com} if {ArnLike:{aws:SourceArn:arn:aws:sns:eu-central-1:999900001111:*}}
       <TopicsKey> Allow kms:Decrypt kms:GenerateDataKey* on * to {Service:cloudwatch.amazonaws.com} if {StringEquals:{aws:SourceAccount:999900001111}}
@@ -203,7 +195,7 @@ describe('the template of the hub', () => {
       <HintsWebhookWebhookRole> Allow logs:CreateLogStream logs:PutLogEvents on <HintsWebhookWebhookLogs>
       <HintsWebhookWebhookRole> Allow secretsmanager:GetSecretValue on <HintsWebhookKey>
       <HintsWebhookWebhookRole> Allow sts:AssumeRole on itself to {Service:lambda.amazonaws.com}
-      <NotifyNotifyRole> Allow kms:Decrypt kms:Encrypt kms:GenerateDataKey* kms:ReEncrypt* on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
+      <NotifyNotifyRole> Allow kms:Decrypt on arn:aws:kms:eu-central-1:999900001111:key/6f1d0c5a-0000-4000-8000-000000000000
       <StatePolicy> Deny s3:PutObject on <State>/outcomes/onprem/* to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/rollouts.json to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<SweepRole>]}}
       <SweepRole> Allow ec2:AssignPrivateIpAddresses ec2:CreateNetworkInterface ec2:DeleteNetworkInterface ec2:DescribeNetworkInterfaces ec2:DescribeSubnets ec2:UnassignPrivateIpAddresses on *
@@ -230,9 +222,8 @@ describe('the template of the hub', () => {
       NotifyNotifyLogs {RetentionInDays:365,DeletionPolicy:Retain}
       Notify {MemorySize:1024,Timeout:30,Environment:{Variables:{STATE_BUCKET:<State>,CRITICAL_TOPIC_ARN:<TopicsCritical>,WARNING_TOPIC_ARN:<TopicsWarning>,PAGER_TOPIC_ARN:<TopicsIncidents>,CHAT_TOPIC_ARN:<TopicsChat>,REPORT_LINKS:true}}}
       NotifyEventInvokeConfig {MaximumRetryAttempts:2,MaximumEventAgeInSeconds:900,DestinationConfig:{OnFailure:{Destination:<TopicsCritical>}}}
-      NotifyAllowInvokeCertMarshalTopicsAlarmsEA8FA55C {Principal:sns.amazonaws.com,SourceArn:<TopicsAlarms>}
-      NotifyLook {ScheduleExpression:rate(5 minutes),ScheduleExpressionTimezone:Etc/UTC,Target:{Arn:<Notify>,Input:{look:true},RetryPolicy:{MaximumEventAgeInSeconds:60,MaximumRetryAttempts:0},RoleArn:<SchedulerRole>}}
-      NotifyDigest {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{digest:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRole>}}
+      NotifyAlarmEventsAllowEventRuleCertMarshalNotify35996822 {Principal:events.amazonaws.com,SourceArn:<NotifyAlarmEvents>}
+      NotifyDaily {ScheduleExpression:cron(0 7 * * ? *),ScheduleExpressionTimezone:UTC,Target:{Arn:<Notify>,Input:{daily:true},RetryPolicy:{MaximumEventAgeInSeconds:3600,MaximumRetryAttempts:2},RoleArn:<SchedulerRole>}}
       LanedefaultSweepLogs {RetentionInDays:365,DeletionPolicy:Retain}
       LanedefaultSweep {MemorySize:1024,Timeout:55,Environment:{Variables:{SWEEP_ROLE_ARN:<SweepRole>,SNAPSHOT_BUCKET:<AuditHistory>,JOURNAL_BUCKET:<Journal>,STATE_BUCKET:<State>,LANE:default,HUB_ACCOUNT:999900001111,HUB_PARTITION:aws,UV_THREADPOOL_SIZE:64}}}
       PlanLogs {RetentionInDays:365,DeletionPolicy:Retain}
@@ -270,12 +261,12 @@ describe('the template of the hub', () => {
       certmarshal-executions-throttled (certmarshal-warning): Sum ExecutionThrottled of <TickMachine> >= 1, 1 of 1 times 60 s
       certmarshal-sweep-timeout-default (certmarshal-warning): Maximum Duration of <LanedefaultSweep> >= 52250, 3 of 5 times 60 s
       certmarshal-function-errors-notify (certmarshal-warning): Sum Errors of <Notify> >= 1, 3 of 5 times 60 s
-      certmarshal-notifications-failed-alarms (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsAlarms> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-critical (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsCritical> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-warning (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsWarning> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-pager (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsIncidents> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-chat (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsChat> >= 1, 1 of 60 times 60 s
       certmarshal-notifications-failed-fallback (certmarshal-critical): Sum NumberOfNotificationsFailed of <TopicsPager> >= 1, 1 of 60 times 60 s
+      certmarshal-alarm-undelivered (certmarshal-critical): Sum FailedInvocations of <NotifyAlarmEvents> >= 1, 1 of 60 times 60 s
       certmarshal-discovery-problems (certmarshal-warning): Maximum DiscoveryProblems of report >= 1, 10 of 15 times 60 s
       certmarshal-snapshots-unwritten (certmarshal-warning): Sum SnapshotsUnwritten of sweep >= 1, 1 of 30 times 60 s
       certmarshal-journal-unwritten (certmarshal-warning): Sum JournalUnwritten of sweep >= 1, 1 of 1 times 60 s
@@ -292,6 +283,7 @@ describe('the template of the hub', () => {
       certmarshal-requests-waiting (certmarshal-warning): MAX(RequestsWaiting) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-impersonation-attempt (certmarshal-critical): MAX(RequestsHostile) by Cluster >= 1, 1 of 1 times 60 s
       certmarshal-issued-names-another (certmarshal-critical): MAX(IssuedNamesAnother) by Cluster >= 1, 2 of 3 times 60 s
+      certmarshal-issued-unproven (certmarshal-warning): MAX(IssuedUnproven) by Cluster >= 1, 2 of 3 times 60 s
       certmarshal-slo-fast-burn (certmarshal-critical): IF(late60 >= 3, late60 / (issued60 + late60) / 0.001, 0) >= 14.4, 1 of 1 times 3600 s
       certmarshal-slo-slow-burn (certmarshal-warning): IF(late360 >= 1, late360 / (issued360 + late360) / 0.001, 0) >= 6, 1 of 1 times 21600 s
       certmarshal-rollout-held (certmarshal-critical): MAX(RolloutsHeld) by Cluster >= 1, 2 of 3 times 60 s

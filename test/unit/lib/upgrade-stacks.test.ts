@@ -34,6 +34,7 @@ const LOST: Readonly<Record<string, readonly string[]>> = {
     'OutcomesReportLogs2DF331F8',
     'HintsHintLogs694F7081',
   ],
+  'Only alarms published to it, and only notify read it.': ['TopicsAlarms8451E380'],
   'It has a name now, which policies name.': ['LanedefaultSweepEA59283F', 'LaneonpremSweepDC0A9100'],
 };
 

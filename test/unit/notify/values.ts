@@ -1,22 +1,12 @@
-import type { NotificationState } from '../../../lambdas/contracts/notification-state.ts';
-import { watchedSignal } from '../../../lambdas/health/culprits.ts';
-import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import type { AlarmMessage } from '../../../lambdas/notify/alarm-message.ts';
-import { alarmName, type NamedAlarm } from '../../../lambdas/notify/alarm-name.ts';
-import { markNotified, NOTHING_NOTIFIED, openAlarms } from '../../../lambdas/notify/notification-state.ts';
-import { type PlanInput, planNotifications } from '../../../lambdas/notify/plan.ts';
-import { ALARMS, type AlarmId } from '../../../lambdas/tables/alarms.ts';
+import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
+import { type ClusterHealth, type FleetHealth, storedHealth } from '../../../lambdas/health/fleet-health.ts';
+import { alarmChange } from '../../../lambdas/notify/alarm-change.ts';
+import { alarmName } from '../../../lambdas/notify/alarm-name.ts';
+import { incidentOf, type Scene } from '../../../lambdas/notify/incident.ts';
+import type { Message } from '../../../lambdas/notify/message.ts';
+import { ALARMS, type AlarmId, watchedSignal } from '../../../lambdas/tables/alarms.ts';
 import { SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
-import { at, auditSummary, MINUTE, NOW } from '../fleet/values.ts';
-
-export const ETCD: Signal = {
-  id: 'CertificatesCritical',
-  value: 1,
-  story: 'etcd client certificate expires in 12 days, nothing planned renews it',
-  since: at(-120 * MINUTE),
-  due: '2026-12-03T10:00:00.000Z',
-  command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster berlin-prod',
-};
+import { at, auditSummary, index, indexed, NOW } from '../fleet/values.ts';
 
 export function cluster(
   id: string,
@@ -61,37 +51,113 @@ export function fleet(...clusters: readonly ClusterHealth[]): FleetHealth {
   };
 }
 
-/** A fleet of 214 clusters, of which these are unwell. */
-export function largeFleet(...unwell: readonly ClusterHealth[]): FleetHealth {
-  const well = Array.from({ length: 214 - unwell.length }, (_, index) => cluster(`well-${index}`));
-  return fleet(...unwell, ...well);
-}
-
-export function message(
-  alarm: AlarmId,
-  state: AlarmMessage['state'],
-  changed: Partial<AlarmMessage> = {},
-): AlarmMessage {
-  return { name: alarmName(alarm), state, ...changed };
-}
-
-/** A signal with which a cluster makes an alarm ring. */
-export function ringing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
+/** A signal with which a cluster makes an alarm fire. */
+export function firing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
   const id = watchedSignal(alarm);
   if (id === undefined) throw new Error(`${alarm} looks at no cluster`);
-  return { ...ETCD, id, value: ALARMS[alarm].threshold, ...changed };
+  return {
+    id,
+    value: ALARMS[alarm].threshold,
+    story: 'something is wrong',
+    command: 'unused',
+    since: at(),
+    ...changed,
+  };
 }
 
-export function planned(changed: Partial<PlanInput> & { readonly message: AlarmMessage; readonly named: NamedAlarm }) {
-  return planNotifications({ told: NOTHING_NOTIFIED, health: fleet(), settings: {}, now: NOW, ...changed });
+/** The index as report wrote it. */
+export function indexOf(...clusters: readonly ClusterHealth[]): FleetIndex {
+  return {
+    ...index(...clusters.map(({ id, audit }) => indexed(id, { audit }))),
+    health: storedHealth(fleet(...clusters)),
+  };
 }
 
-export const open = (alarm: AlarmId, ...keys: readonly string[]): NotificationState => ({
-  ...NOTHING_NOTIFIED,
-  open: { [alarm]: Object.fromEntries(keys.map((key) => [key, { openedAt: at(-60 * MINUTE), story: ETCD.story }])) },
-});
+export type State = 'ALARM' | 'OK' | 'INSUFFICIENT_DATA';
+export interface Labels {
+  readonly Cluster?: string;
+  readonly Class?: string;
+}
 
-/** All that is open rings no more for so long that it is over. */
-export function away(told: NotificationState, since: string = at(-20 * MINUTE)): NotificationState {
-  return markNotified(told, { away: openAlarms(told).map(({ alarm, key }) => ({ alarm, key, since })) });
+/** Source: Amazon CloudWatch User Guide, "Alarm events and EventBridge", Multi Time Series Alarm, Alarm Contributor Example. */
+export function contributorEvent(
+  alarm: AlarmId | { readonly name: string },
+  value: State,
+  attributes: Labels,
+  time = at(),
+) {
+  const alarmNamed = typeof alarm === 'string' ? alarmName(alarm) : alarm.name;
+  return {
+    version: '0',
+    id: '6d226bbc-07f0-9a31-3359-1736968f8ded',
+    'detail-type': 'CloudWatch Alarm Contributor State Change',
+    source: 'aws.cloudwatch',
+    account: '123456789012',
+    time,
+    region: 'us-east-1',
+    resources: [`arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarmNamed}`],
+    detail: {
+      alarmName: alarmNamed,
+      alarmContributor: { id: '6d442278dba546f6', attributes },
+      state: {
+        value,
+        reason:
+          'Threshold Crossed: 1 datapoint was less than the threshold (1.0). The most recent datapoint which crossed the threshold: [0.0 (01/12/25 13:34:00)].',
+        timestamp: time.replace('Z', '+0000'),
+      },
+      configuration: {
+        metrics: [{ id: 'm1', expression: 'SELECT MAX("x") FROM y', returnData: true, period: 60 }],
+        description: 'What it means.\nFirst: certmarshal audit --cluster CLUSTER\nRunbook: certmarshal runbook x',
+      },
+    },
+  };
+}
+
+export interface AlarmChanged {
+  readonly part?: string;
+  readonly from?: State;
+  readonly time?: string;
+}
+
+/** Source: the same page, Single Metric Alarm, and Alarm Example. */
+export function alarmEvent(
+  alarm: AlarmId | { readonly name: string },
+  value: State,
+  { part, from = value === 'ALARM' ? 'OK' : 'ALARM', time = at() }: AlarmChanged = {},
+) {
+  const alarmNamed = typeof alarm === 'string' ? alarmName(alarm, part) : alarm.name;
+  const state = (one: State, reason: string) => ({ value: one, reason, timestamp: time.replace('Z', '+0000') });
+  return {
+    version: '0',
+    id: 'c4c1c1c9-6542-e61b-6ef0-8c4d36933a92',
+    'detail-type': 'CloudWatch Alarm State Change',
+    source: 'aws.cloudwatch',
+    account: '123456789012',
+    time,
+    region: 'us-east-1',
+    resources: [`arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarmNamed}`],
+    detail: {
+      alarmName: alarmNamed,
+      configuration: {
+        description: 'What it means.\nFirst: aws logs tail /aws/lambda/x --since 15m\nRunbook: certmarshal runbook x',
+        metrics: [],
+      },
+      previousState: state(from, 'Threshold Crossed: no datapoints were received for 1 period'),
+      state: state(
+        value,
+        'Threshold Crossed: 1 datapoint [3.0 (02/10/19 16:59:00)] was greater than the threshold (1.0).',
+      ),
+    },
+  };
+}
+
+/** What people get of an event; undefined for nothing. */
+export function messageOf(
+  event: ReturnType<typeof contributorEvent> | ReturnType<typeof alarmEvent>,
+  fleetIndex: FleetIndex | undefined,
+  changed: Partial<Scene> = {},
+): Message | undefined {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- its reader has tests of its own
+  const change = alarmChange(event as never);
+  return change && incidentOf(change, { index: fleetIndex, settings: {}, now: NOW, ...changed });
 }

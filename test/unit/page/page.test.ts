@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { Facts } from '../../../lambdas/contracts/facts.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
@@ -10,6 +11,7 @@ import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
 import { cut } from '../../../lambdas/page/words.ts';
+import { SAMPLES } from '../words/samples.ts';
 import {
   AT,
   ago,
@@ -21,7 +23,6 @@ import {
   healthOf,
   impostorCluster,
   inDays,
-  issuedOf,
   otherClusters,
   REFUSED,
   renamed,
@@ -194,7 +195,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        message: `the source ${source} could not be read (certificate-expired: list: a certificate of the endpoint has expired)`,
+        facts: { ...SAMPLES.SourceUnread, isServerExpired: true } as Facts<'SourceUnread'>,
       });
     const audit = {
       ...indexed.audit!,
@@ -226,7 +227,7 @@ describe('what it tells', () => {
     ]);
     expect(moreFindings).toBeUndefined();
     // Findings with a cause of their own stay apart.
-    const two = audit.findings.map((finding) => ({ ...finding, code: 'WeakKey' as const }));
+    const two = audit.findings.map(({ object }) => findingOf('x', { code: 'WeakKey', object }));
     expect(detailsWith({ ...audit, findings: two, tally: tallyOf(two) }).findings).toHaveLength(4);
   });
 
@@ -343,10 +344,10 @@ describe('whose certificates are proven', () => {
 
   it('is one line of the fleet: each verdict with its number, also where that is 0', () => {
     expect(sectionOf(render(healthOf([impostor(), wellCluster(4), { registered: wellCluster(5).registered }])))).toBe(
-      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 1 unknown · 2 no longer proven ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known: madrid-prod",
+      "Whose certificates are proven 64 of 70 kubelet certificates ✔ 64 proven ? 3 unknown ! 2 not proven ✖ 1 another node's name: berlin-prod – 1 cluster not known: madrid-prod",
     );
     expect(sectionOf(render(healthOf([wellCluster(4)])))).toBe(
-      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown · 0 no longer proven ! 0 not proven ✖ 0 another node's name",
+      "Whose certificates are proven 28 of 28 kubelet certificates ✔ 28 proven ? 0 unknown ! 0 not proven ✖ 0 another node's name",
     );
     expect(sectionOf(render(healthOf([])))).toBe(
       'Whose certificates are proven No certificate that was issued to a kubelet is known yet.',
@@ -366,35 +367,6 @@ describe('whose certificates are proven', () => {
       '✖ 36 of 42',
       '✔ 28 of 28',
     ]);
-  });
-
-  it('is told by approver in the details, what is proven first', () => {
-    const details = dataOf(render(healthOf([impostor(), wellCluster(4)]))).clusters;
-    expect(details.map((cluster) => cluster?.issued)).toEqual([
-      [
-        [36, 1, 2, 2, 1],
-        [
-          ['certmarshal', 33, 0, 2],
-          ['KubectlApprove', 2, 0, 0, 2, 1],
-          ['', 1, 1],
-        ],
-      ],
-      // Of the only approver the numbers are those of all.
-      [[28], [['AutoApproved']]],
-    ]);
-  });
-
-  it('is shortened to what the row does not tell', () => {
-    const short = (issued: AuditSummary['issued']) => {
-      const { registered, indexed } = wellCluster(4);
-      const [cluster] = healthOf([
-        { registered, indexed: { ...indexed, audit: { ...indexed.audit!, issued } } },
-      ]).clusters;
-      return clusterDetails(cluster!, 'short', Date.parse(AT), READER).issued;
-    };
-    expect(short(issuedOf(['AutoApproved', { proven: 28 }]))).toBeUndefined();
-    expect(short(issuedOf(['AutoApproved', { proven: 27, unknown: 1 }]))).toEqual([[27, 1]]);
-    expect(short(undefined)).toBeUndefined();
   });
 });
 

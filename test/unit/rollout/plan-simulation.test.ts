@@ -389,7 +389,7 @@ describe('a cluster with a hostile owner', () => {
               ) {
                 const id = `h${looks}`;
                 // oxlint-disable-next-line no-await-in-loop -- one after the other
-                if (await ledger.claim({ id, cluster: HOSTILE.id, trigger: 'schedule', at: now }, signal))
+                if (await ledger.take({ id, cluster: HOSTILE.id, trigger: 'schedule', at: now }, signal))
                   claimed = { id, at: now };
               }
               const observed = healthyRollout({

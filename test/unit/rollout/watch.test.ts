@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { isVerified, progressOf } from '../../../lambdas/rollout/progress.ts';
-import { lastReplacedFor, troublesOf } from '../../../lambdas/rollout/watch.ts';
+import { holdReasons, lastReplacedFor } from '../../../lambdas/rollout/watch.ts';
 import { controlPlane, DAY, HOUR, healthyRollout, MINUTE, machine, NOW, served } from './fixtures.ts';
 
 it('a control plane that is to have no machine is stuck, and does not wait for new certificates', () => {
@@ -8,7 +8,7 @@ it('a control plane that is to have no machine is stuck, and does not wait for n
   const since = NOW - DAY;
   const progress = progressOf(observed, since, NOW);
   const message = '0 of 0 machines replaced, and nothing moved for 24 hours';
-  expect(troublesOf(observed, { since, progress }, NOW)).toMatchObject([{ id: 'stuck', message }]);
+  expect(holdReasons(observed, { since, progress }, NOW)).toMatchObject([{ id: 'stuck', message }]);
   expect(isVerified(progress)).toBe(false);
 });
 
@@ -20,9 +20,9 @@ it('one machine that is new and shows an old certificate is not verified, and on
     controlPlane: controlPlane({ replicas: 1, status: { replicas: 1 } }),
   });
   const going = { since, progress: progressOf(observed, since, NOW) };
-  expect(troublesOf(observed, going, NOW).map(({ id }) => id)).toEqual(['not-verified']);
+  expect(holdReasons(observed, going, NOW).map(({ id }) => id)).toEqual(['not-verified']);
   const { controlPlane: _, ...without } = observed;
-  expect(troublesOf(without, going, NOW)).toEqual([]);
+  expect(holdReasons(without, going, NOW)).toEqual([]);
   expect(progressOf(without, since, NOW).wanted).toBe(0);
   const machines = [10, 11].map((minutes) => ({
     name: 'a',

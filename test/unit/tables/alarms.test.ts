@@ -1,22 +1,10 @@
-import { describe, expect, it } from 'vitest';
-import { ALARMS, type AlarmSettings, isByClass, signalsByClass } from '../../../lambdas/tables/alarms.ts';
-import { CLASS_SIGNALS } from '../../../lambdas/tables/signals.ts';
+import { expect, it } from 'vitest';
+import { ALARM_IDS, ALARMS, alarmOfSignal, watchedSignal } from '../../../lambdas/tables/alarms.ts';
+import { SIGNAL_IDS } from '../../../lambdas/tables/signals.ts';
 
-describe('the alarms on signals that are told by class', () => {
-  it('look at each class, but together where it takes more than one', () => {
-    expect(isByClass('CertificatesCritical', 1)).toBe(true);
-    expect(isByClass('CertificatesCritical', 2)).toBe(false);
-    expect(isByClass('UnreadableFor', 1)).toBe(false);
-  });
-
-  it.each<[string, AlarmSettings, readonly string[]]>([
-    ['nothing is set', {}, [...CLASS_SIGNALS]],
-    ['a threshold is set', { CertificateWarning: { threshold: 5, severity: 'warning' } }, ['CertificatesCritical']],
-    ['that alarm is off', { CertificateWarning: { threshold: 5, severity: 'off' } }, [...CLASS_SIGNALS]],
-    ['one of another signal is set', { KubeletOverdue: { threshold: 3, severity: 'critical' } }, [...CLASS_SIGNALS]],
-  ])('ask by class only where %s', (_, settings, expected) => {
-    expect([...signalsByClass(settings)]).toEqual(expected);
-  });
+it('has one alarm on each signal', () => {
+  expect(SIGNAL_IDS.filter((id) => ALARM_IDS.filter((alarm) => watchedSignal(alarm) === id).length !== 1)).toEqual([]);
+  expect(SIGNAL_IDS.map((id) => watchedSignal(alarmOfSignal(id)!))).toEqual(SIGNAL_IDS);
 });
 
 it('burns fast where the budget of a month is gone in two days, and slowly where it is in five', () => {

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { ClusterHealth, FleetHealth } from '../../../lambdas/health/fleet-health.ts';
-import { CLASS_SIGNALS, SIGNALS, type Signal, type SignalId } from '../../../lambdas/tables/signals.ts';
-import { MAX_CLUSTERS, recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
+import type { Series } from '../../../lambdas/health/series.ts';
+import { SIGNALS, type SignalId } from '../../../lambdas/tables/signals.ts';
+import { recordHealth, recordRollouts } from '../../../lambdas/telemetry/record-health.ts';
 import { createTelemetry } from '../../../lambdas/telemetry/telemetry.ts';
 import { at, MINUTE, rolloutSummary } from '../fleet/values.ts';
 import { cluster, fleet as fleetOf } from '../notify/values.ts';
@@ -10,10 +11,6 @@ import { writtenByEachTest } from './capture-stdout.ts';
 /** Some minutes ago. */
 const TICK = (Math.floor(Date.now() / MINUTE) - 3) * MINUTE;
 const SIGNAL_IDS = Object.keys(SIGNALS) as SignalId[];
-function signal(id: SignalId, value: number, classes?: Signal['classes']): Signal {
-  return { id, value, story: 'x', command: 'y', classes };
-}
-
 function fleet(clusters: readonly ClusterHealth[], changed: Partial<FleetHealth> = {}): FleetHealth {
   return {
     ...fleetOf(...clusters),
@@ -26,10 +23,10 @@ function fleet(clusters: readonly ClusterHealth[], changed: Partial<FleetHealth>
 describe('recordHealth', () => {
   const output = writtenByEachTest();
 
-  function record(health: FleetHealth, byClass: ReadonlySet<SignalId> = new Set()) {
-    const telemetry = createTelemetry('report');
-    recordHealth(health, { units: SIGNALS, byClass }, telemetry, TICK);
-    telemetry.metrics.publishStoredMetrics();
+  function record(health: FleetHealth, series: readonly Series[] = []) {
+    const { metrics } = createTelemetry('report');
+    recordHealth(health, series, SIGNALS, metrics, TICK);
+    metrics.publishStoredMetrics();
     return output.records();
   }
 
@@ -54,7 +51,10 @@ describe('recordHealth', () => {
   });
 
   it('says of which minute the lines of clusters are', () => {
-    record(fleet([cluster('a', [signal('CertificatesCritical', 1, { 'etcd-server': 1 })])]));
+    record(fleet([]), [
+      { signal: 'UnreadableFor', cluster: 'a', value: 600 },
+      { signal: 'CertificatesCritical', cluster: 'a', what: 'etcd-server', value: 1 },
+    ]);
     const times = output
       .text()
       .split('\n')
@@ -78,60 +78,30 @@ describe('recordHealth', () => {
     expect(records).toMatchObject([{ metrics: { ClustersInMaintenance: [2] } }]);
   });
 
-  it('publishes the signals of a cluster in one line, and those of its classes in one for each', () => {
-    const signals = [
-      signal('CertificatesCritical', 3, { 'etcd-server': 2, unknown: 1 }),
-      signal('CertificatesWarning', 4, { 'etcd-server': 4 }),
-      signal('UnreadableFor', 600),
-      signal('CoverageGapHours', 30),
-    ];
-    const records = record(fleet([cluster('111122223333/eu-central-1/dublin', signals)]));
+  it('publishes the series of a cluster in one line, and those of its classes in one for each', () => {
     const Cluster = '111122223333/eu-central-1/dublin';
+    const records = record(fleet([]), [
+      { signal: 'UnreadableFor', cluster: Cluster, value: 600 },
+      { signal: 'CertificatesCritical', cluster: Cluster, what: 'etcd-server', value: 2 },
+      { signal: 'CertificatesWarning', cluster: Cluster, what: 'etcd-server', value: 0 },
+      { signal: 'CertificatesCritical', cluster: '*', what: 'unknown', value: 12 },
+      { signal: 'CoverageGapHours', cluster: Cluster, value: 30 },
+    ]);
+    const line = (dimensions: object, metrics: object) => ({
+      namespace: 'certmarshal',
+      dimensions: { service: 'report', ...dimensions },
+      metrics,
+    });
     expect(records.slice(0, -1)).toEqual([
-      {
-        namespace: 'certmarshal',
-        dimensions: { service: 'report', Cluster },
-        metrics: { CertificatesCritical: [3], CertificatesWarning: [4], UnreadableFor: [600], CoverageGapHours: [30] },
-      },
-      {
-        namespace: 'certmarshal',
-        dimensions: { service: 'report', Cluster, Class: 'etcd-server' },
-        metrics: { CertificatesCritical: [2], CertificatesWarning: [4] },
-      },
-      {
-        namespace: 'certmarshal',
-        dimensions: { service: 'report', Cluster, Class: 'unknown' },
-        metrics: { CertificatesCritical: [1] },
-      },
+      line({ Cluster }, { UnreadableFor: [600], CoverageGapHours: [30] }),
+      line({ Cluster, Class: 'etcd-server' }, { CertificatesCritical: [2], CertificatesWarning: [0] }),
+      line({ Cluster: '*', Class: 'unknown' }, { CertificatesCritical: [12] }),
     ]);
     expect(dimensionSets()).toEqual([
       [['service', 'Cluster']],
       [['service', 'Cluster', 'Class']],
       [['service', 'Cluster', 'Class']],
       [['service']],
-    ]);
-  });
-
-  it('publishes what is asked for by class only there', () => {
-    const critical = signal('CertificatesCritical', 3, { 'etcd-server': 2, unknown: 1 });
-    const warning = signal('CertificatesWarning', 4, { 'etcd-server': 4 });
-    record(
-      fleet([
-        cluster('a', [critical, warning]),
-        cluster('b', [critical, signal('SweepAge', 600)]),
-        cluster('c', [signal('CertificatesCritical', 1)]),
-      ]),
-      CLASS_SIGNALS,
-    );
-    const published = output.records().slice(0, -1);
-    expect(published.map(({ dimensions, metrics }) => [Object.values(dimensions).slice(1), metrics])).toEqual([
-      [['a', 'etcd-server'], { CertificatesCritical: [2], CertificatesWarning: [4] }],
-      [['a', 'unknown'], { CertificatesCritical: [1] }],
-      [['b'], { SweepAge: [600] }],
-      [['b', 'etcd-server'], { CertificatesCritical: [2] }],
-      [['b', 'unknown'], { CertificatesCritical: [1] }],
-      // Nothing that is wrong may go without a series.
-      [['c'], { CertificatesCritical: [1] }],
     ]);
   });
 
@@ -150,19 +120,11 @@ describe('recordHealth', () => {
     '',
     'x'.repeat(1_025),
   ])('keeps the cluster %j within its line, and its dimension valid', (id) => {
-    const records = record(fleet([cluster(id, [signal('SweepAge', 600)])]));
+    const records = record(fleet([]), [{ signal: 'SweepAge', cluster: id, value: 600 }]);
     expect(records).toHaveLength(2);
     expect(records[0]?.metrics).toEqual({ SweepAge: [600] });
     expect(Object.keys(records[0]?.dimensions ?? {})).toEqual(['service', 'Cluster']);
     expect(output.text().split('\n').filter(Boolean)).toHaveLength(2);
-  });
-
-  it('publishes the worst, and says how many it leaves out', () => {
-    const clusters = Array.from({ length: MAX_CLUSTERS + 3 }, (_, i) => cluster(`c${i}`, [signal('SweepAge', 600)]));
-    const records = record(fleet(clusters));
-    expect(records).toHaveLength(MAX_CLUSTERS + 1);
-    expect(records[MAX_CLUSTERS - 1]?.dimensions['Cluster']).toBe(`c${MAX_CLUSTERS - 1}`);
-    expect(output.lines()).toMatchObject([{ message: 'clusters left out of the metrics', clusters: 3 }]);
   });
 });
 

@@ -62,10 +62,7 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
 /** Judges as an audit does that could read nothing. */
 export const NO_EVIDENCE: IssuedJudge = {
   ofRequest: () => ({ verdict: 'unknown' }),
-  ofApproved: () => undefined,
   shown: () => ({ verdict: 'unknown' }),
-  unreadable: ({ why }) => ({ verdict: 'not-proven', why }),
-  again: (observation) => observation,
 };
 
 export interface Surroundings {
@@ -92,7 +89,6 @@ export function contextOf(workload: KubernetesClient, around: Surroundings = {})
     members,
     authorities: [],
     issuedJudge: async () => NO_EVIDENCE,
-    hasSuccessor: false,
     remembered,
   };
 }

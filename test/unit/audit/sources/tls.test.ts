@@ -95,7 +95,6 @@ function contextOf(wanted: Wanted): AuditContext {
     members: wanted.members ?? [],
     authorities: wanted.authorities ?? authorities,
     issuedJudge: async () => NO_EVIDENCE,
-    hasSuccessor: false,
     remembered: new Set(),
   };
 }
@@ -446,7 +445,6 @@ describe('what is told', () => {
     expect(none).toContainEqual(
       expect.objectContaining({
         where: `127.0.0.2:${kubelet}`,
-        alsoTried: [`127.0.0.3:${kubelet}`],
         problem: 'refused',
         message: `127.0.0.2:${kubelet} and 127.0.0.3:${kubelet}: connection refused`,
       }),

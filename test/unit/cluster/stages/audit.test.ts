@@ -15,18 +15,7 @@ import type { Snapshot } from '../../../../lambdas/contracts/snapshot.ts';
 import type { Target } from '../../../../lambdas/contracts/target.ts';
 import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../unit/audit/stored-snapshot.ts';
-import {
-  at,
-  auditedFinding,
-  DAY,
-  DUBLIN,
-  expiryFinding,
-  MINUTE,
-  NOW,
-  PARIS,
-  swept,
-  TROUBLE,
-} from '../../fleet/values.ts';
+import { at, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from '../../fleet/values.ts';
 import { contextOf } from '../stage-context.ts';
 
 const ORDERED: OrderedAudit = { secrets: false, kubeletMetrics: false };
@@ -68,16 +57,12 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       async audit(target, { previous }) {
         seen.targets.push(target);
         seen.previous.push(previous);
-        return { snapshot: snapshot({ findings: [auditedFinding()] }), durationMs: 40, requests: 1 };
+        return { snapshot: snapshot({ findings: [expiryFinding()] }), durationMs: 40, requests: 1 };
       },
       auditUnopened: async (_target, problem, { previous }) => {
         seen.previous.push(previous);
-        const finding = auditedFinding({ code: 'SourceUnread', message: problem.message });
+        const finding = expiryFinding({ code: 'SourceUnread', object: problem.message });
         return { snapshot: snapshot({ findings: [finding] }), durationMs: 0, requests: 0 };
-      },
-      *assessInSteps(_cluster, observations, previous) {
-        yield;
-        return { observations, findings: previous?.findings ?? [] };
       },
       ...engine,
     },
@@ -106,14 +91,14 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(snapshots);
     const summary = await audit(due());
     expect(seen.previous).toEqual([before]);
-    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), '"1"']]);
+    expect(state.written).toEqual([[snapshot({ findings: [expiryFinding()] }), '"1"']]);
     expect(summary).toMatchObject({ findingCount: 1, durationMs: 40 });
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
     expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
   it('only says what the last snapshot has where nothing else is ordered, and writes nothing', async () => {
-    const before = snapshot({ auditedAt: at(-DAY), findings: [auditedFinding()], partial: true });
+    const before = snapshot({ auditedAt: at(-DAY), findings: [expiryFinding()], partial: true });
     const context = due({ due: { ...ORDERED, stored: true } });
     const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
     const { seen, audit } = auditor(snapshots);
@@ -129,7 +114,7 @@ describe('createAuditStage', () => {
 
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
     const { state, snapshots } = bucket({
-      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     const summary = await auditor(snapshots).audit(due({ known: true }));
@@ -138,7 +123,7 @@ describe('createAuditStage', () => {
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
 
     const old = bucket({
-      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     await auditor(old.snapshots).audit(due({ known: true }));
@@ -249,26 +234,6 @@ describe('createAuditStage', () => {
       expect(summary.partial).toBe(true);
     });
 
-    it('is partial as long as the one is that another audit wrote meanwhile', async () => {
-      for (const [stored, observations, partial] of [
-        [{ snapshot: undefined, etag: '"2"' }, [], true],
-        [{ snapshot: snapshot({ partial: true }), etag: '"2"' }, [UNREAD], true],
-        [{ snapshot: snapshot({ partial: true }), etag: '"2"' }, [], undefined],
-      ] as const) {
-        const { state, snapshots } = bucket(stored, { write: [failure('conflict')] });
-        let reads = 0;
-        const raced: Snapshots = {
-          ...snapshots,
-          read: async (...given) =>
-            (reads += 1) === 1
-              ? { snapshot: snapshot({ auditedAt: at(-DAY) }), etag: '"1"' }
-              : snapshots.read(...given),
-        };
-        expect((await auditor(raced, seeing(observations)).audit(due())).partial).toBe(partial);
-        expect(state.written[0]?.[0].partial).toBe(partial);
-      }
-    });
-
     it.each(['damaged', 'deleted', 'of a newer version'])('never removes a finding from the index: %s', async (how) => {
       const ended: Observation = {
         kind: 'certificate',
@@ -320,26 +285,11 @@ describe('createAuditStage', () => {
     });
   });
 
-  it('assesses again, once, when somebody else wrote meanwhile', async () => {
-    const newer = snapshot({ findings: [auditedFinding({ object: 'theirs' })] });
-    const { state, snapshots } = bucket({ snapshot: newer, etag: '"2"' }, { write: [failure('conflict')] });
+  it('leaves a conflict to the next audit, which knows what the other one saw', async () => {
+    const { state, snapshots } = bucket({ snapshot: snapshot(), etag: '"1"' }, { write: [failure('conflict')] });
     const summary = await auditor(snapshots).audit(due());
-    expect(state.written).toEqual([[snapshot({ findings: newer.findings }), '"2"']]);
-    expect(summary.findings.map(({ object }) => object)).toEqual(['theirs']);
-    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
-
-    const again = bucket({ snapshot: newer, etag: '"2"' }, { write: [failure('conflict'), failure('conflict')] });
-    expect(await auditor(again.snapshots).audit(due())).toMatchObject({
-      snapshotProblem: expect.stringContaining('it failed'),
-    });
-    expect(again.state.written).toEqual([]);
-  });
-
-  it('writes its own when the one that somebody else wrote meanwhile is gone again', async () => {
-    const { state, snapshots } = bucket(undefined, { write: [failure('conflict')] });
-    const summary = await auditor(snapshots).audit(due());
-    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), undefined]]);
-    expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
+    expect(state.written).toEqual([]);
+    expect(summary).toMatchObject({ findingCount: 1, snapshotProblem: undefined, partial: undefined });
   });
 
   it('says that a snapshot could not be written, and what it found all the same', async () => {
@@ -354,7 +304,7 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(bucket({ snapshot: before, etag: '"1"' }).snapshots);
     const summary = await audit(due({ open: undefined }));
     expect(seen).toEqual({ targets: [], previous: [before] });
-    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', message: TROUBLE.message }]);
+    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', object: TROUBLE.message }]);
   });
 
   it('hides no bug', async () => {

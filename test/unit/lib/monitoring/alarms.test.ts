@@ -96,10 +96,17 @@ describe('the alarms of the hub', () => {
     );
   });
 
-  it('counts the classes of a cluster together where one is not enough', () => {
+  it('counts each class of a cluster by itself, whatever the threshold', () => {
     const [alarm] = of(templateOf({ CertificateWarning: { threshold: 3, severity: 'warning' } }), 'CertificateWarning');
     expect(alarm).toMatchObject({ Threshold: 3 });
-    expect(JSON.stringify(alarm)).not.toContain('Class');
+    expect(JSON.stringify(alarm)).toContain('Class');
+  });
+
+  it('watches whether EventBridge reaches notify', () => {
+    const RuleName = { Ref: resource(plain, 'AWS::Events::Rule', 'NotifyAlarmEvents').id };
+    expect(of(plain, 'AlarmUndelivered')).toMatchObject([
+      { Namespace: 'AWS/Events', MetricName: 'FailedInvocations', Dimensions: [{ Name: 'RuleName', Value: RuleName }] },
+    ]);
   });
 
   it('ends where a metric is absent because it is 0', () => {
@@ -118,16 +125,16 @@ describe('the alarms of the hub', () => {
       });
   });
 
-  it('tells notify of each alarm and of its end, but people of those on notify itself and on its topic', () => {
-    const topic = (name: string) => [{ Ref: resource(plain, 'AWS::SNS::Topic', `Topics${name}`).id }];
+  it('tells people of those on notify itself and on its rule; EventBridge has the others', () => {
+    const topic = [{ Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsCritical').id }];
     for (const { AlarmName, AlarmActions, OKActions } of alarmsOf(plain)) {
-      const expected = topic(/-(?:notify|failed-alarms)$/.test(AlarmName) ? 'Critical' : 'Alarms');
+      const expected = /-(?:notify|undelivered)$/.test(AlarmName) ? topic : undefined;
       expect([AlarmName, AlarmActions, OKActions]).toEqual([AlarmName, expected, expected]);
     }
   });
 
   it('has one for each topic, which rings for one message that a subscriber did not get', () => {
-    const names = ['alarms', 'critical', 'warning', 'pager', 'chat', 'fallback'];
+    const names = ['critical', 'warning', 'pager', 'chat', 'fallback'];
     const failed = alarmsOf(plain).filter(({ Namespace }) => Namespace === 'AWS/SNS');
     expect(failed.map(({ AlarmName }) => AlarmName)).toEqual(
       names.map((name) => `certmarshal-notifications-failed-${name}`),

@@ -1,0 +1,79 @@
+import type { PublishedSeries } from '../contracts/fleet-index.ts';
+import { type AlarmSettings, alarmOfSignal, alarmSetting } from '../tables/alarms.ts';
+import type { Signal, SignalId } from '../tables/signals.ts';
+import { MINUTE_MS } from '../time.ts';
+import type { FleetHealth } from './fleet-health.ts';
+
+/** One series of CloudWatch: a contributor of the alarm on its signal. */
+export interface Series {
+  readonly signal: SignalId;
+  /** Id of the cluster, or {@link GROUP}. */
+  readonly cluster: string;
+  /** Class of the certificates. */
+  readonly what?: string | undefined;
+  readonly value: number;
+}
+
+/** More clusters than this, at one alarm and class, are one contributor. CloudWatch reports 100, and people read fewer. */
+export const MAX_CONTRIBUTORS = 10;
+/** Stands for all clusters of a signal and class. No id of a cluster has this character. */
+export const GROUP = '*';
+/** How long a healthy series is published as 0: a contributor without data never closes. Milliseconds. */
+const CLOSING_MS = 10 * MINUTE_MS;
+
+/**
+ * The series to publish at a tick: those that reach the threshold of their alarm, as one where they are many, and 0 for
+ * those that did so lately. Pure.
+ *
+ * @param published above 0 at earlier ticks, as the index has it
+ * @param tick milliseconds since the epoch
+ */
+export function seriesOf(
+  { clusters }: Pick<FleetHealth, 'clusters'>,
+  settings: AlarmSettings,
+  published: readonly PublishedSeries[],
+  tick: number,
+): readonly Series[] {
+  const rows = clusters.flatMap(({ id, signals }) =>
+    signals.flatMap((signal) => rowsOf(signal).map((row) => ({ ...row, signal: signal.id, cluster: id }))),
+  );
+  const firing = rows.filter(({ signal, value }) => value >= thresholdOf(signal, settings));
+  const groups = Map.groupBy(firing, ({ signal, what }) => `${signal} ${what}`).values();
+  const current = [...groups].flatMap((same) => {
+    const [first] = same;
+    if (first === undefined || same.length <= MAX_CONTRIBUTORS) return same;
+    // Of seconds, the number alone would not reach the threshold.
+    return [{ ...first, cluster: GROUP, value: Math.max(same.length, thresholdOf(first.signal, settings)) }];
+  });
+  const keys = new Set(current.map(keyOf));
+  const closing = published.filter((series) => !keys.has(keyOf(series)) && tick - series.at <= CLOSING_MS);
+  return [...current, ...closing.map(({ at: _, ...series }) => ({ ...series, value: 0 }))];
+}
+
+/** What the next tick must know of these series: when each was last above 0. Pure. */
+export function publishedSeries(
+  series: readonly Series[],
+  published: readonly PublishedSeries[],
+  tick: number,
+): readonly PublishedSeries[] {
+  const before = new Map(published.map((one) => [keyOf(one), one.at]));
+  return series.map(({ value, ...one }) => ({ ...one, at: value > 0 ? tick : (before.get(keyOf(one)) ?? tick) }));
+}
+
+/** The values of a signal: one, or one for each class. */
+export function rowsOf({
+  value,
+  classes = {},
+}: Pick<Signal, 'value' | 'classes'>): readonly Omit<Series, 'signal' | 'cluster'>[] {
+  const rows = Object.entries(classes).map(([what, count]) => ({ what, value: count }));
+  return rows.length === 0 ? [{ value }] : rows;
+}
+
+function thresholdOf(signal: SignalId, settings: AlarmSettings): number {
+  const alarm = alarmOfSignal(signal);
+  return alarm === undefined ? 1 : alarmSetting(alarm, settings).threshold;
+}
+
+function keyOf({ signal, cluster, what = '' }: Omit<Series, 'value'>): string {
+  return `${signal} ${cluster} ${what}`;
+}
