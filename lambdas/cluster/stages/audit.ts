@@ -163,9 +163,11 @@ export function worthWriting(previous: Snapshot | undefined, snapshot: Snapshot)
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous?.auditedAt ?? '');
   // The age is unknown if the clock was set back.
   if (previous === undefined || !(age >= 0 && age < STORED_MS)) return true;
-  const textOf = ({ provider, observations, findings }: Snapshot) =>
-    JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
   return textOf(previous) !== textOf(snapshot);
+}
+
+function textOf({ provider, observations, findings }: Snapshot): string {
+  return JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */
