@@ -1,6 +1,6 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { clusterCommand, pasteable } from '../command.ts';
+import { pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
@@ -19,7 +19,6 @@ import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
-import { TOLERANT_AUDIT } from '../words/next.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
 import { WORST_LAST } from './proven-bar.ts';
@@ -130,7 +129,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOfKind(finding, cluster, count)),
+        command: typable(typed, id, nextOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -167,12 +166,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
   };
-}
-
-/** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-function nextOfKind(finding: ExpiryFinding, cluster: ClusterHealth, count: number): string {
-  const command = nextOf(finding, cluster);
-  return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */
