@@ -16,6 +16,7 @@ import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { MINUTE_MS } from '../../lambdas/time.ts';
+import { verdictDocument } from '../../lambdas/words/verdict-words.ts';
 import { kebab } from '../../lambdas/words.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { serverPorts } from '../commands/audit/ports.ts';
@@ -118,7 +119,7 @@ export async function runMinutes(
       state.touch(io.clock());
       const health = await home.tick(signal);
       progress.clear();
-      if (options.output === 'json') printJson(io, health);
+      if (options.output === 'json') printJson(io, documentOf(health));
       else io.stdout.write(`${draw(work.show(health, also), screen())}\n`);
       if (signal.aborted) io.stderr.write('Interrupted: what was not read by then is not judged.\n');
       const { runbooks } = fleet.monitoring;
@@ -265,9 +266,13 @@ async function silenceOf({ workload }: Pick<OpenTarget, 'workload'>, signal: Abo
     if (signal.aborted) return 'it was not read before the end';
     const server = printable(workload.server, 300);
     if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
-    if (error.kind === 'unreachable') return `${server}: ${error.problem}`;
+    if (error.kind === 'unreachable' || error.kind === 'unresolved') return `${server}: ${error.problem}`;
   }
   return undefined;
+}
+
+function documentOf({ clusters, ...health }: FleetHealth): object {
+  return { ...health, clusters: clusters.map((one) => ({ ...one, verdicts: one.verdicts.map(verdictDocument) })) };
 }
 
 const PAGE_NAME = /[^/\\]\.html?$/i;

@@ -1,11 +1,13 @@
 import type { CsrCounts } from '../contracts/outcome.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { VerdictFacts } from '../contracts/verdict-facts.ts';
 import type { Provider } from '../identifiers.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { SourceReading } from './evidence/evidence.ts';
 import type { Observed } from './observe.ts';
@@ -18,6 +20,7 @@ export interface SweepRow {
   readonly uid: string;
   readonly verdict: VerdictKind;
   readonly reason: Reason;
+  readonly facts: VerdictFacts;
   readonly message: string;
   /** True if the request is provably hostile, even if the policy only leaves it pending. */
   readonly hostile: boolean;
@@ -152,7 +155,7 @@ export function report(input: ReportInput): SweepReport {
 }
 
 function rowOf(
-  { csr, verdict: { verdict, reason, message, hostile, policy, mode }, outcome }: Acted,
+  { csr, verdict: { verdict, reason, facts, hostile, policy, mode }, outcome }: Acted,
   now: number,
 ): SweepRow {
   const { createdAt = now } = csr;
@@ -161,7 +164,8 @@ function rowOf(
     uid: printable(csr.uid, 100),
     verdict,
     reason,
-    message,
+    facts,
+    message: verdictSentence(facts),
     hostile,
     outcome: outcome.kind,
     node: printable(requestedNode(csr), 253),
@@ -208,14 +212,14 @@ export function problemsOf(observed: ReportInput['observed'], acted: readonly Ac
           {
             kind: 'policy',
             object: 'policies',
-            message: unselected.verdict.message,
+            message: verdictSentence(unselected.verdict.facts),
             remedy: REASONS.NoPolicySelected.next,
           },
         ];
   const failed = acted.flatMap(({ csr, verdict, outcome }) => {
     const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
     if (verdict.reason === 'JudgeFailed')
-      return [{ kind: 'bug', object, message: verdict.message, remedy: REASONS.JudgeFailed.next }];
+      return [{ kind: 'bug', object, message: verdictSentence(verdict.facts), remedy: REASONS.JudgeFailed.next }];
     if (outcome.kind === 'failed')
       return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
     if (outcome.kind === 'unknown') return [unknownProblem(outcome.error, object)];

@@ -174,10 +174,10 @@ function rememberedRequests(
     return newest;
   };
   const [shown, earlier] = [newestOf(now), newestOf(previous)];
-  const fingerprints = new Set(now.flatMap((one) => ('fingerprint' in one ? [one.fingerprint] : [])));
+  const listed = new Set(now.flatMap((one) => ('fingerprint' in one ? [`${one.source} ${one.fingerprint}`] : [])));
   return (before) => {
-    const { member, what, fingerprint } = before;
-    if (fingerprint !== undefined && fingerprints.has(fingerprint)) return false;
+    const { member, what, source, fingerprint } = before;
+    if (fingerprint !== undefined && listed.has(`${source} ${fingerprint}`)) return false;
     const left = (timeOf(before.notAfter) ?? at) - at;
     const [began, part] = [beginning(before), partOf(before)];
     if (began <= (shown.get(part) ?? 0) || began < (earlier.get(part) ?? 0))

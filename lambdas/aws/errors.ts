@@ -4,7 +4,8 @@ import type { Failure } from '../contracts/problem.ts';
  * Why a call to AWS failed:
  *
  * - `denied`: the role may not do it, or may not be assumed.
- * - `expired`: the credentials are no longer valid, or the clock of this machine is wrong.
+ * - `expired`: the credentials are no longer valid.
+ * - `clock`: the signature is rejected, as with a wrong clock.
  * - `region`: the Region is not enabled in that account, or does not exist.
  * - `not-found`: the cluster, bucket, function or secret does not exist.
  * - `throttled`: AWS throttled every try.
@@ -16,6 +17,7 @@ import type { Failure } from '../contracts/problem.ts';
 export type AwsErrorKind =
   | 'denied'
   | 'expired'
+  | 'clock'
   | 'region'
   | 'not-found'
   | 'throttled'

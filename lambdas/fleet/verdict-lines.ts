@@ -1,5 +1,6 @@
 import type { SweepRow } from '../approval/report.ts';
 import { MAX_VERDICTS, VERDICT_LIMITS, type VerdictLine } from '../contracts/outcome.ts';
+import { boundedFacts } from '../contracts/verdict-facts.ts';
 import { printable } from '../printable.ts';
 import { DAY_MS } from '../time.ts';
 import { compare } from '../words.ts';
@@ -15,13 +16,13 @@ export function verdictLines(rows: readonly SweepRow[], at: string): readonly Ve
   return rows
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .slice(0, MAX_VERDICTS)
-    .map(({ csr, uid, node, verdict, reason, message, hostile, outcome }) => ({
+    .map(({ csr, uid, node, verdict, reason, facts, hostile, outcome }) => ({
       csr: printable(csr, VERDICT_LIMITS.csr),
       uid: printable(uid, VERDICT_LIMITS.uid),
       node: printable(node, VERDICT_LIMITS.node),
       verdict,
       reason,
-      message: printable(message, VERDICT_LIMITS.message),
+      facts: boundedFacts(facts),
       outcome,
       at,
       hostile: hostile ? true : undefined,

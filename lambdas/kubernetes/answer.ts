@@ -6,7 +6,7 @@ import type { Credentials } from './connection.ts';
 import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { cutItems, hasTooManyValues } from './json-values.ts';
-import { missingRight } from './missing-right.ts';
+import { missingRight, type Right } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
@@ -14,8 +14,7 @@ import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
 export interface AnswerContext {
   /** The call, for errors. */
   readonly object: string;
-  /** Path of the call in the API. */
-  readonly path: string;
+  readonly right?: Right | undefined;
   readonly credentials: Credentials;
   /** Secrets that a server must not be able to echo into an error message. */
   readonly secrets: readonly string[];
@@ -109,7 +108,7 @@ function wholeBody(reply: Reply, mediaType: string, context: AnswerContext): Buf
 }
 
 function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {
-  const { object, path, secrets, now } = context;
+  const { object, right, secrets, now } = context;
   const { status, headers } = reply;
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
@@ -139,9 +138,10 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     problem: answeredSo + (why === undefined ? '' : `; ${why}`),
     remedy:
       skew === undefined
-        ? remedyFor(kind, path, expired === undefined ? context.credentials.kind : 'expired')
+        ? remedyFor(kind, right, expired === undefined ? context.credentials.kind : 'expired')
         : SKEW_REMEDY,
     reason: reason === '' ? undefined : reason,
+    code: expired === undefined ? undefined : EXPIRED_CLIENT,
     ...wait,
     continueToken: text(answered, 'metadata', 'continue') || undefined,
   });
@@ -182,9 +182,9 @@ function kindOf(status: number): RefusalKind {
   }
 }
 
-function remedyFor(kind: RefusalKind, path: string, credentials: keyof typeof REFUSED_CREDENTIALS): string {
+function remedyFor(kind: RefusalKind, right: Right | undefined, credentials: keyof typeof REFUSED_CREDENTIALS): string {
   if (kind === 'unauthorized') return REFUSED_CREDENTIALS[credentials];
-  return kind === 'forbidden' ? missingRight(path) : REMEDIES[kind];
+  return kind === 'forbidden' ? missingRight(right) : REMEDIES[kind];
 }
 
 const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized' | 'forbidden'>, string>> = {
@@ -203,16 +203,16 @@ const REFUSED_CREDENTIALS = {
     'A new one is in admin.conf of each control plane machine and, with Cluster API, in the Secret <cluster>-kubeconfig of the management cluster.',
 };
 
-export const EXPIRED_CLIENT = 'the client certificate expired';
+/** Code of an error: the client certificate has expired, which an API server does not say. */
+export const EXPIRED_CLIENT = 'CERTMARSHAL_EXPIRED_CLIENT';
 
-/** What an API server does not say: that the client certificate has expired. */
 function expiredCredentials({ credentials, now }: AnswerContext): string | undefined {
   if (credentials.kind === 'token') return undefined;
   const { subject, validToDate } = new X509Certificate(credentials.certificatePem);
   const end = validToDate.getTime();
   if (end > now) return undefined;
   const name = printable(subject.replaceAll('\n', ', '), []);
-  return `${EXPIRED_CLIENT} ${span(now - end)} ago, on ${date(end)}: ${name}`;
+  return `the client certificate expired ${span(now - end)} ago, on ${date(end)}: ${name}`;
 }
 
 function parseObject(body: Buffer): JsonObject | undefined {

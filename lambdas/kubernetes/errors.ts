@@ -12,9 +12,11 @@ import type { Failure } from '../contracts/problem.ts';
  * - `throttled`: 429.
  * - `server`: 5xx.
  * - `unreachable`: no connection, or it broke.
+ * - `unresolved`: DNS does not know the server: it may have moved, like a cluster that was created again.
  * - `timeout`: the deadline of one try passed.
  * - `aborted`: the caller's signal, or the client was closed.
  * - `certificate`: the endpoint's certificate is not trusted, or ours cannot be used.
+ * - `certificate-expired`: a certificate that the endpoint sends has expired; a TLS client does not say which one.
  * - `too-large`: the answer exceeds the caller's limit.
  * - `not-kubernetes`: the answer is not from a Kubernetes API (HTML, a redirect, broken JSON, not a list).
  * - `invalid`: the request was rejected as malformed, by the server or before it was sent.
@@ -29,9 +31,11 @@ export type KubernetesErrorKind =
   | 'throttled'
   | 'server'
   | 'unreachable'
+  | 'unresolved'
   | 'timeout'
   | 'aborted'
   | 'certificate'
+  | 'certificate-expired'
   | 'too-large'
   | 'not-kubernetes'
   | 'invalid';
@@ -44,7 +48,7 @@ export interface KubernetesErrorDetails extends Failure {
   readonly reason?: string;
   /** The wait that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Code of the system or TLS error, for example `ECONNREFUSED`. */
+  /** Code of the system or TLS error, for example `ECONNREFUSED`, or our own. */
   readonly code?: string;
   /** For 410 on a list: the token to continue on the newest snapshot. */
   readonly continueToken?: string;

@@ -1,3 +1,4 @@
+import { clusterCommand, isWord } from '../command.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
@@ -106,16 +107,18 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const watched = table.watchedSignal(alarm);
   const signal = cluster.signals.find(({ id }) => id === watched);
   const groups = findingGroups(entryOf(index?.clusters, cluster.id)?.audit);
-  const shown = groups.find(({ id }) => id === watched)?.shown ?? [];
-  const finding = shown.find((one) => what === undefined || one.what === what);
+  const group = groups.find(({ id }) => id === watched);
+  const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
+  // The signal tells of the worst class.
+  const about = what === undefined ? signal : finding;
   const story =
-    (what === undefined || finding === undefined ? undefined : messageOf(finding, now)) ?? signal?.story ?? '';
-  const isDated = timeOf(finding?.due ?? signal?.due) !== undefined;
-  const label = isDated ? cluster.name : `${cluster.name}, since ${dateOf(signal?.since)}`;
-  const command = commandFor(alarm, cluster, finding);
+    (what === undefined ? signal?.story : finding && messageOf(finding, now)) ??
+    table.ALARMS[alarm].meaning.slice(0, -1);
+  const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
+  const command = commandFor(incident, cluster, finding);
   return {
-    title: `${label}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
+    title: `${cluster.name}${since}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
     lines: [
       ...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]),
       ...(command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : []),
@@ -124,7 +127,6 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   };
 }
 
-/** What fails, now or then. */
 function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: ExpiryFinding | undefined): string {
   const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
   const due = timeOf(finding?.due);
@@ -135,8 +137,10 @@ function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: E
   return said === undefined ? '' : ` ${said}`;
 }
 
-function commandFor(alarm: table.AlarmId, cluster: Cluster, finding: ExpiryFinding | undefined): string {
+function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: ExpiryFinding | undefined): string {
   const known = inertCluster(cluster.id, cluster);
+  const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
+  if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
   const places = finding !== undefined && 'places' in finding.facts ? finding.facts.places.first : [];
   const isInert = (name: string | undefined) => name !== undefined && inertWord(name) !== '';
   if (finding !== undefined && [known.name, finding.object, ...places].every(isInert)) return nextOf(finding, known);

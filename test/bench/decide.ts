@@ -52,7 +52,7 @@ function run(machines: number): number[] {
         [DEFAULT_POLICY],
         now,
       );
-      if (verdict.verdict !== 'approve') throw new Error(`${read.csr.name}: ${verdict.message}`);
+      if (verdict.verdict !== 'approve') throw new Error(`${read.csr.name}: ${verdict.reason}`);
     }
     return DECISIONS / (Number(process.hrtime.bigint() - startedAt) / 1e9);
   };

@@ -57,9 +57,9 @@ describe('a provider that nobody knows', () => {
 
   it('is not rolled where the template of its machines may not be read, and the command that grants it names its kind', async () => {
     const world = healthyWorld('v1beta2', stranger);
-    world.management.before = ({ path }) => {
+    world.management.before = ({ path, right }) => {
       if (!path.includes('machinetemplates')) return;
-      const details = { object: 'get the template', problem: '403', status: 403, remedy: missingRight(path) };
+      const details = { object: 'get the template', problem: '403', status: 403, remedy: missingRight(right) };
       throw new KubernetesError({ kind: 'forbidden', ...details });
     };
     const { observed, step } = await planned(world);

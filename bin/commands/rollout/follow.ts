@@ -3,6 +3,7 @@ import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
+import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { print, printJson } from '../../io.ts';
 import type { Lines } from '../../terminal/draw.ts';
@@ -104,6 +105,9 @@ function storyOf({ state, progress }: RolloutStep): string {
   return `${state}, ${replaced} of ${wanted} replaced, ${verified} verified`;
 }
 
+/** Their messages begin with the state. */
+const NAMED: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held', 'done']);
+
 const keyOf = ({ object, message }: Problem) => `${object}\n${message}`;
 
 function changeLines(before: RolloutLook, now: RolloutLook, program: string, at: number): readonly Lines[] {
@@ -114,7 +118,7 @@ function changeLines(before: RolloutLook, now: RolloutLook, program: string, at:
   const changed = [
     ...(before.step.state === state
       ? []
-      : [`${before.step.state} → ${state}: ${safe(message.replace(`${state}: `, ''))}`]),
+      : [`${before.step.state} → ${NAMED.has(state) ? '' : `${state}: `}${safe(message)}`]),
     ...changes(before.step.progress, progress),
     ...changes(before.step.progress?.etcd, progress?.etcd),
     ...writtenLines(now),

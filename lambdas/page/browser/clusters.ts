@@ -3,7 +3,6 @@ import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { detailsOf } from './details.ts';
 import { byId, make, onClick } from './dom.ts';
-import { provenBar } from './proven.ts';
 
 interface Cluster {
   readonly row: HTMLTableRowElement;
@@ -48,7 +47,6 @@ function clusterOfRow(row: HTMLTableRowElement, index: number): Cluster {
   if (first && first !== small) first.replaceWith(button);
   else head?.prepend(button);
   const id = details?.id ?? small?.textContent ?? name;
-  if (details?.issued) row.cells[4]?.append(provenBar(details.issued[0]));
   const state = CLUSTER_STATES.find((known) => row.classList.contains(known));
   return { row, index, id, name, button, details, state, text, open: false };
 }

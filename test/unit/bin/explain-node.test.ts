@@ -154,7 +154,7 @@ describe('certmarshal explain --node', () => {
           kind: 'ip',
           name: '10.0.0.9',
           proven: false,
-          ownedBy: { node: 'worker-9', object: 'Machine eksa-system/md-0-9' },
+          ownedBy: { node: 'worker-9', source: 'machine', object: 'Machine eksa-system/md-0-9' },
         },
       ],
       certificate: {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { MAX_VERDICTS, type VerdictLine } from '../../../lambdas/contracts/outcome.ts';
+import { read } from '../../../lambdas/contracts/contract.ts';
+import { MAX_VERDICTS, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
 import { foldVerdicts, verdictLines } from '../../../lambdas/fleet/verdict-lines.ts';
 import { rowOf } from '../telemetry/reports.ts';
 import { at, DAY, MINUTE, NOW, verdictLine } from './values.ts';
@@ -28,7 +29,7 @@ describe('verdictLines', () => {
         node: 'worker-1',
         verdict: 'leave',
         reason: 'SanNotOwned',
-        message: 'every name is proven',
+        facts: { cause: 'proven', proofs: [] },
         outcome: 'none',
         at: at(),
         hostile: true,
@@ -38,13 +39,15 @@ describe('verdictLines', () => {
 
   it('shows the impersonation among a thousand approvals, and bounds every text', () => {
     const long = '\u202e'.repeat(5_000);
-    const rows = Array.from({ length: 1_000 }, (_, n) => rowOf({ uid: `${n}`, hostile: n === 999, message: long }));
+    const proof = { object: long, names: Array.from({ length: 100 }, () => long), count: 100 };
+    const facts = { cause: 'proven', proofs: Array.from({ length: 100 }, () => proof) } as const;
+    const rows = Array.from({ length: 1_000 }, (_, n) => rowOf({ uid: `${n}`, hostile: n === 999, facts }));
     const lines = verdictLines(rows, at());
     expect(lines).toHaveLength(MAX_VERDICTS);
     expect(lines[0]).toMatchObject({ uid: '999', hostile: true });
-    for (const { message } of lines) {
-      expect(message).toMatch(/^[\\{}0-9a-z…u]*$/);
-      expect(message.length).toBeLessThanOrEqual(401);
+    for (const line of lines) {
+      expect(read(VerdictLine, line)).toEqual({ ok: true, value: line });
+      expect(JSON.stringify(line)).not.toMatch(/\p{Cf}/u);
     }
   });
 });
@@ -65,7 +68,7 @@ const anyLine = fc
         uid,
         node: nodeOf(uid),
         at: at(minutes * MINUTE),
-        message: `${minutes}`,
+        facts: { cause: 'newer', csr: `${minutes}` },
         hostile: isHostile ? true : undefined,
       }),
   );

@@ -39,6 +39,7 @@ const finding = (kind: string): Finding => ({
   object: 'cluster paris',
   message: `${kind} it is`,
   remedy: 'Mend it.',
+  ofRecovery: kind.startsWith('recovery') ? true : undefined,
   since: at(-DAY),
 });
 
@@ -179,7 +180,7 @@ describe('a recovery that is open', () => {
 
   it.each([
     ['recovery-connection', []],
-    ['rollout-refused', []],
+    ['rollout-ledger', []],
     ['held-back', []],
     ['forbidden', ['IncompleteFor']],
   ])('a sweep with the finding %s is in nobody’s way, or is: %s', (kind, expected) => {
