@@ -427,7 +427,7 @@ const WORDS: { readonly [C in FindingCode]: Words<C> } = {
   ],
   AuthorityDistributionFailed: [
     ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
-    next.authority,
+    () => undefined,
   ],
 
   RenewalErrors: [

@@ -99,7 +99,10 @@ describe('an EKS Anywhere of the future', () => {
       expect.objectContaining({
         code: 'SourceUnread',
         object: 'source eks-anywhere',
-        message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1.*upgrade certmarshal/),
+        facts: expect.objectContaining({
+          message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1/),
+          remedy: expect.stringMatching(/upgrade certmarshal/i),
+        }),
       }),
     );
   });
@@ -109,7 +112,10 @@ describe('an EKS Anywhere of the future', () => {
     world.management.change(world.paths.eksAnywhere, { spec: { eksaVersion: 'v1.42.0' } });
     expect((await planned(world)).step).toMatchObject({ kind: 'act' });
     expect(await audited(world, machines, eksAnywhere)).toContainEqual(
-      expect.objectContaining({ code: 'SourcePartial', message: expect.stringContaining(`machine ${born(1).name}`) }),
+      expect.objectContaining({
+        code: 'SourcePartial',
+        facts: expect.objectContaining({ message: expect.stringContaining(`machine ${born(1).name}`) }),
+      }),
     );
   });
 

@@ -77,7 +77,7 @@ Exit status:
         const fleet = await loadFleet(options.policy);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
-        const given = { ...options, program: name, runbooks, ...auditRepeat(options, target.server.eks) };
+        const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
         return auditCommand(target, fleet.audit, given, signal, PROCESS).finally(() => target.close());
       }),
     );
