@@ -52,3 +52,8 @@ export const MAX_CIDRS = 16;
 
 /** Of the names of the API endpoint of one cluster, over 30 days. */
 export const MAX_ADDRESSES = 64;
+
+/** `111122223333/eu-central-1/dublin` → `dublin`. */
+export function nameInId(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1);
+}

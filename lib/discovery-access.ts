@@ -41,12 +41,12 @@ export function allowTheOwnClusters(stack: Stack, { discovery, place, dispatchRo
       audit: role === sweepRole,
     };
     for (const statement of readClusters(regions, may)) role.addToPrincipalPolicy(statement);
-    acknowledgeReading(role, regions, may);
+    acknowledgeReading(role, regions);
   }
 }
 
 /** EKS calls of an audit. Source: Service Authorization Reference, Amazon EKS. */
-const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority', 'eks:ListNodegroups'];
+const AUDIT_OF_CLUSTERS = ['eks:ListCertificateAuthorities', 'eks:DescribeCertificateAuthority'];
 
 /** Permissions of a role in its own account, in some Regions. */
 interface ClusterRights {
@@ -61,12 +61,10 @@ export function readClusters(
   { list, instances, audit }: ClusterRights,
 ): readonly PolicyStatement[] {
   const clusters = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:cluster/*`);
-  const nodegroups = regions.map((region) => `arn:${Aws.PARTITION}:eks:${region}:${Aws.ACCOUNT_ID}:nodegroup/*`);
   // Neither supports resource-level permissions. Source: Service Authorization Reference, Amazon EKS and Amazon EC2.
   const anywhere = [...(list ? ['eks:ListClusters'] : []), ...(instances ? ['ec2:DescribeInstances'] : [])];
   return [
     new PolicyStatement({ actions: ['eks:DescribeCluster', ...(audit ? AUDIT_OF_CLUSTERS : [])], resources: clusters }),
-    ...(audit ? [new PolicyStatement({ actions: ['eks:DescribeNodegroup'], resources: nodegroups })] : []),
     new PolicyStatement({
       actions: anywhere,
       resources: ['*'],
@@ -76,20 +74,12 @@ export function readClusters(
 }
 
 /** Tells cdk-nag why {@link readClusters} has wildcards. */
-export function acknowledgeReading(
-  scope: IConstruct,
-  regions: readonly string[],
-  { audit }: Pick<ClusterRights, 'audit'>,
-): void {
+export function acknowledgeReading(scope: IConstruct, regions: readonly string[]): void {
   acknowledgeWildcards(scope, 'eks:ListClusters and ec2:DescribeInstances know no resources.', ['Resource::*']);
   acknowledgeWildcards(
     scope,
     'Which clusters there are is what the discovery finds out; it reads their description, and enters none by it.',
-    regions.flatMap((region) =>
-      ['cluster', ...(audit ? ['nodegroup'] : [])].map(
-        (kind) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:${kind}/*`,
-      ),
-    ),
+    regions.map((region) => `Resource::arn:<AWS::Partition>:eks:${regionName(region)}:<AWS::AccountId>:cluster/*`),
   );
 }
 

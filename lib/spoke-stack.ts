@@ -63,7 +63,7 @@ export class SpokeStack extends Stack {
         },
       ],
     });
-    acknowledgeReading(role, regions, rights);
+    acknowledgeReading(role, regions);
   }
 
   /**

@@ -6,6 +6,7 @@ import { problemsOf } from '../../lambdas/page/cluster-rows.ts';
 import { stateWords } from '../../lambdas/page/words.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { NOT_READ, SEVERITIES, type Severity } from '../../lambdas/tables/finding-codes.ts';
+import { messageOf } from '../../lambdas/words/findings.ts';
 import { counted } from '../../lambdas/words.ts';
 import { hang, type Lines } from '../terminal/draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from '../terminal/paint.ts';
@@ -71,7 +72,9 @@ export function minuteLines(health: FleetHealth, program: string, also: Readonly
     hang('', `${strong(at.slice(11, 16))} UTC · ${story}`),
     '',
     faint(row(['CLUSTER', 'STATE', 'APPROVED', 'LEFT', 'EXPIRES FIRST'])),
-    clusters.filter(({ state }) => state !== 'gone').map((cluster) => clusterLines(cluster, program, also)),
+    clusters
+      .filter(({ state }) => state !== 'gone')
+      .map((cluster) => clusterLines(cluster, program, also, Date.parse(at))),
     problems.map(({ object, message, remedy }) => [
       '',
       hang(`  ${bad('✖')} `, `${printable(object, 200)}: ${message}`),
@@ -80,13 +83,22 @@ export function minuteLines(health: FleetHealth, program: string, also: Readonly
   ];
 }
 
-function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap<string, readonly string[]>): Lines {
+function clusterLines(
+  cluster: ClusterHealth,
+  program: string,
+  also: ReadonlyMap<string, readonly string[]>,
+  now: number,
+): Lines {
   const { id, requests, audit, readable, state } = cluster;
   const first = audit?.ends.map(({ notAfter }) => notAfter).toSorted((a, b) => Date.parse(a) - Date.parse(b))[0];
   const { approved = 0, wouldWrite = 0, left = 0 } = requests ?? {};
-  const [worst] = problemsOf(cluster);
+  const [worst] = problemsOf(cluster, now);
   const aliases = also.get(id) ?? [];
   const [problem] = readable ? [] : cluster.findings;
+  const [signal] = cluster.signals;
+  // Why it is not read.
+  const isStory =
+    worst !== undefined && (signal === undefined || signal.id === 'NeverReadFor' || signal.id === 'UnreadableFor');
   return [
     row([
       strong(id.length > NAME_COLUMNS ? `${id.slice(0, NAME_COLUMNS - 1)}…` : id.padEnd(NAME_COLUMNS)),
@@ -96,9 +108,7 @@ function clusterLines(cluster: ClusterHealth, program: string, also: ReadonlyMap
       first === undefined ? 'unknown' : day(first),
     ]),
     worst !== undefined && hang('    ', pasteable(worst, program)),
-    problem !== undefined &&
-      worst?.includes(problem.message) !== true &&
-      hang('    ', pasteable(problem.message, program)),
+    problem !== undefined && !isStory && hang('    ', pasteable(problem.message, program)),
     problem !== undefined && `    → ${pasteable(problem.remedy, program)}`,
     isHostile(cluster) &&
       !cluster.signals.some(({ id: signal }) => signal === 'RequestsHostile') &&
@@ -112,11 +122,11 @@ function row([name = '', state = '', approved = '', left = '', first = '']: read
 }
 
 /** What audits found, by urgency. A cluster that was not read has its reason in the table. */
-export function findingLines({ clusters }: FleetHealth, program: string): Lines {
+export function findingLines({ at, clusters }: FleetHealth, program: string): Lines {
   const all = clusters.flatMap(({ id, audit }) =>
     (audit?.findings ?? [])
       .filter(({ severity, code }) => severity !== 'info' && !NOT_READ.has(code))
-      .map((finding) => ({ id, ...finding })),
+      .map((finding) => ({ id, severity: finding.severity, message: messageOf(finding, Date.parse(at)) })),
   );
   const sorted = SEVERITIES.flatMap((level) => all.filter(({ severity }) => severity === level));
   return sorted

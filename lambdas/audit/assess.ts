@@ -23,8 +23,6 @@ export interface AssessedCluster {
   /** As in {@link Snapshot}. */
   readonly id: string;
   readonly provider: Provider;
-  /** Name in EKS or Cluster API, for commands. @default the id */
-  readonly name?: string;
 }
 
 export interface Assessment {
@@ -85,5 +83,5 @@ export function* assessInSteps(
     for (const draft of rule()) drafts.push(draft);
     yield;
   }
-  return { findings: yield* findingsOf(cluster, drafts, before.findings, now), observations: bounded };
+  return { findings: yield* findingsOf(cluster.id, drafts, before.findings, now), observations: bounded };
 }

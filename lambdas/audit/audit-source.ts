@@ -17,10 +17,6 @@ export interface AuditContext {
   readonly authorities: readonly Certificate[];
   /** Judges kubelet serving certificates. The first call reads the evidence that the first stage did not list. */
   readonly issuedJudge: () => Promise<IssuedJudge>;
-  /**
-   * Third stage only: an EKS cluster has a second CA. If its CAs could not be read, those of the previous audit count.
-   */
-  readonly hasSuccessor: boolean;
   /** Sources with observations in the previous audit: what they read existed. */
   readonly remembered: ReadonlySet<SourceId>;
 }
@@ -32,8 +28,8 @@ export interface AuditContext {
  */
 export interface AuditSource {
   readonly id: SourceId;
-  /** Sources that find members or CAs run first, the one that asks about a successor runs last. */
-  readonly stage: 'first' | 'second' | 'third';
+  /** Sources that find members or CAs run first. */
+  readonly stage: 'first' | 'second';
   /** Milliseconds. Waiting for the turn of EKS does not count. */
   readonly deadlineMs: number;
   /**

@@ -53,7 +53,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   let waitedMs = 0;
   const run = async (
     stage: AuditSource['stage'],
-    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge' | 'hasSuccessor'>,
+    found: Pick<AuditContext, 'members' | 'authorities' | 'issuedJudge'>,
   ) => {
     const stageAt = clock();
     const results = await Promise.all(
@@ -72,7 +72,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
     return results.map(({ read }) => read);
   };
 
-  const nothing = { members: [], authorities: [], issuedJudge: neverAsked, hasSuccessor: false };
+  const nothing = { members: [], authorities: [], issuedJudge: neverAsked };
   const first = await run('first', nothing);
   const seen = first.flatMap(({ observations }) => observations);
   const known = (now: readonly Observation[]) => keepObservations(now, previous?.observations ?? [], startedAt).all;
@@ -82,11 +82,10 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const issuedJudge = once(async () => createIssuedJudge(target, listed, members, previous, signal));
   const second = await run('second', { ...nothing, members, authorities, issuedJudge });
   const later = second.flatMap(({ observations }) => observations);
-  const third = await run('third', { ...nothing, hasSuccessor: hasSuccessor(known(later)) });
-  const all = [...seen, ...later, ...third.flatMap(({ observations }) => observations), ...clocks(target, clock())];
-  const { provider, name } = target.cluster;
+  const all = [...seen, ...later, ...clocks(target, clock())];
+  const { provider } = target.cluster;
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id: target.id, provider, name }, all, previous, thresholds, clock()),
+    assessInSteps({ id: target.id, provider }, all, previous, thresholds, clock()),
   );
   return {
     snapshot: {
@@ -179,11 +178,6 @@ function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId
     ({ kind }) => kind !== 'read' && kind !== 'off' && kind !== 'unread',
   );
   return new Set(told.map(({ source }) => source));
-}
-
-function hasSuccessor(observations: readonly Observation[]): boolean {
-  const authorities = observations.filter((observation) => observation.kind === 'authority');
-  return new Set(authorities.map(({ id }) => id)).size > 1;
 }
 
 function clocks({ workload: { clock, server } }: AuditTarget, now: number): readonly Observation[] {

@@ -2,7 +2,7 @@ import type { Observation } from '../contracts/observation.ts';
 import { mapInSteps, type Steps } from '../steps.ts';
 import { REMEMBERED_SOURCES } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
-import { compare, counted, timeOf } from '../words.ts';
+import { compare, timeOf } from '../words.ts';
 import type { Draft } from './rules/draft.ts';
 
 /** Bytes of the observations of a snapshot; ordinary ones have under 800. */
@@ -50,7 +50,7 @@ export function cutFindings(all: readonly Observation[], kept: readonly Observat
       code: 'SourcePartial',
       severity: 'warning',
       object: 'snapshot',
-      message: `${left} of ${counted(all.length, 'observation')} do not fit in a snapshot, and are unknown while their source cannot be read; delete unused ones, such as old TLS Secrets and Certificates`,
+      facts: { of: 'snapshot', count: left, all: all.length },
     },
   ];
 }

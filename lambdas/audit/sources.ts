@@ -2,7 +2,7 @@ import type { AuditSource } from './audit-source.ts';
 import { apiServices, crdConversions, webhooks } from './sources/ca-bundles.ts';
 import { certManager } from './sources/cert-manager.ts';
 import { clusterSecrets } from './sources/cluster-secrets.ts';
-import { eksAuthorities, eksCluster, eksNodegroups } from './sources/eks.ts';
+import { eksAuthorities, eksCluster } from './sources/eks.ts';
 import { eksAnywhere } from './sources/eks-anywhere.ts';
 import { kubeadmConfigs } from './sources/kubeadm-configs.ts';
 import { kubeletMetrics } from './sources/kubelet-metrics.ts';
@@ -38,6 +38,4 @@ export const AUDIT_SOURCES: readonly AuditSource[] = [
   eksAuthorities,
   // The network.
   tlsSource,
-  // While an EKS cluster has a second CA.
-  eksNodegroups,
 ];

@@ -6,11 +6,10 @@ import {
   MAX_SUMMARY_FINDINGS,
   SUMMARY_LIMITS,
 } from '../contracts/audit-summary.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
-import { printableName } from '../printable-name.ts';
 import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
 import { compare } from '../words.ts';
 import { issuedSummaryOf } from './issued-summary.ts';
@@ -92,45 +91,27 @@ function renewErrorsOf({ findings, observations }: Snapshot): number {
   );
 }
 
-function worseOf(earlier: KeptFinding, later: KeptFinding): KeptFinding {
+function worseOf(earlier: ExpiryFinding, later: ExpiryFinding): ExpiryFinding {
   const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
   const [due] = [earlier.due, later.due].filter((at) => at !== undefined).toSorted();
   const since = earlier.since < later.since ? earlier.since : later.since;
   return { ...worse, since, due };
 }
 
-function keyOf({ code, object }: KeptFinding): string {
+function keyOf({ code, object }: ExpiryFinding): string {
   return JSON.stringify([code, object]);
 }
 
-function countsOf(findings: readonly KeptFinding[]): AuditSummary['counts'] {
+function countsOf(findings: readonly ExpiryFinding[]): AuditSummary['counts'] {
   const count = (severity: Severity) => findings.filter((finding) => finding.severity === severity).length;
   return { critical: count('critical'), warning: count('warning'), info: count('info') };
 }
 
-function firstFindings(findings: readonly KeptFinding[]): readonly KeptFinding[] {
-  return mostUrgent(findings, MAX_SUMMARY_FINDINGS).map(withoutCommand).map(bounded);
-}
-
-function withoutCommand(finding: KeptFinding & { readonly command?: string }): KeptFinding {
-  const { command: _, ...kept } = finding;
-  return kept;
-}
-
-function bounded(finding: KeptFinding): KeptFinding {
-  const { object, message, renewedBy, places, placeCount } = finding;
-  return {
+function firstFindings(findings: readonly ExpiryFinding[]): readonly ExpiryFinding[] {
+  return mostUrgent(findings, MAX_SUMMARY_FINDINGS).map(({ places, ...finding }) => ({
     ...finding,
-    object: printableName(object, SUMMARY_LIMITS.object),
-    message: printable(message, SUMMARY_LIMITS.message),
-    ...(renewedBy === undefined ? {} : { renewedBy: printable(renewedBy, SUMMARY_LIMITS.message) }),
-    ...(places === undefined
-      ? {}
-      : {
-          places: places.slice(0, KEPT_PLACES).map((place) => printable(place, SUMMARY_LIMITS.place)),
-          placeCount: placeCount ?? places.length,
-        }),
-  };
+    ...(places && { places: places.slice(0, KEPT_PLACES) }),
+  }));
 }
 
 /** The same ends as in a timeline. */
@@ -170,7 +151,7 @@ function sourcesOf(observations: readonly Observation[], auditedAt: string): Aud
 }
 
 /** All of the findings, counted by kind. Pure. */
-export function tallyOf(findings: readonly KeptFinding[]): readonly FindingTally[] {
+export function tallyOf(findings: readonly ExpiryFinding[]): readonly FindingTally[] {
   return combined(
     findings.map(({ code, severity, what }) => ({ code, severity, what, count: 1 })),
     (a, b) => a + b,

@@ -1,9 +1,4 @@
-import {
-  DescribeCertificateAuthorityCommand,
-  DescribeNodegroupCommand,
-  paginateListCertificateAuthorities,
-  paginateListNodegroups,
-} from '@aws-sdk/client-eks';
+import { DescribeCertificateAuthorityCommand, paginateListCertificateAuthorities } from '@aws-sdk/client-eks';
 import * as z from 'zod/mini';
 import { type Contract, list, matching } from '../contracts/contract.ts';
 import { type AwsScope, EksAccess } from '../contracts/target.ts';
@@ -15,12 +10,6 @@ import { createEksClients, type EksReaderOptions, listed, parsed } from './eks-c
 import { describeCluster } from './eks-clusters.ts';
 import { AwsError } from './errors.ts';
 
-export interface EksNodegroup {
-  readonly name: string;
-  /** Milliseconds since the epoch. */
-  readonly createdAt: number;
-}
-
 /** Asks EKS about one cluster. */
 export interface EksAuditReader {
   /** Waits before the first call: many clusters of one account are audited at once. */
@@ -29,8 +18,6 @@ export interface EksAuditReader {
   certificateAuthority(signal: AbortSignal): Promise<string>;
   /** @throws AwsError */
   authorities(signal: AbortSignal): Promise<readonly EksAuthority[]>;
-  /** @throws AwsError */
-  nodegroups(signal: AbortSignal): Promise<readonly EksNodegroup[]>;
 }
 
 const Moment = z.pipe(
@@ -64,11 +51,8 @@ export interface EksAuthority
   readonly certificate?: string;
 }
 
-const DescribedNodegroup = z.object({ nodegroupName: z.string(), createdAt: Moment });
 /** The format of ids is undocumented: any printable text that is valid in a path. A cluster has at most two. */
 const AuthoritySummaries = list(z.object({ id: matching(/^[\x21-\x7e]{1,256}$/, 'the id of a CA') }), 20);
-/** Name: EKS API reference, CreateNodegroup. The quota is 30, and can be raised. */
-const NodegroupNames = list(matching(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/, 'the name of a node group'), 500);
 
 const WITHOUT_API = 'in a Region without this API, the CA is read from certificateAuthority.data of the cluster.';
 const LIST_AUTHORITIES_REMEDIES: NonNullable<Call['remedies']> = {
@@ -114,22 +98,6 @@ export function createEksAuditReader(
             ...scheduledEvents,
             certificate,
           };
-        });
-      },
-
-      async nodegroups(signal) {
-        const object = objectOf('eks:ListNodegroups');
-        const names = await callAws({ object }, signal, async (abortSignal) => {
-          const pages = paginateListNodegroups({ client }, { clusterName }, { abortSignal });
-          return listed(pages, ({ nodegroups }) => nodegroups, NodegroupNames, object);
-        });
-        const one = objectOf('eks:DescribeNodegroup');
-        return each(names, async (nodegroupName) => {
-          const command = new DescribeNodegroupCommand({ clusterName, nodegroupName });
-          const answer = await callAws({ object: one }, signal, (abortSignal) => client.send(command, { abortSignal }));
-          const { nodegroupName: name, createdAt } = parsed(DescribedNodegroup, answer.nodegroup, one);
-          if (name !== nodegroupName) throw invalid(one, 'the answer is not about this node group');
-          return { name, createdAt };
         });
       },
     };

@@ -1,49 +1,24 @@
 import * as z from 'zod/mini';
 import { SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
-import { FINDING_CODES, runbookOf, SEVERITIES } from '../tables/finding-codes.ts';
+import { FINDING_CODES, SEVERITIES } from '../tables/finding-codes.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
 import { keysOf } from '../tables/keys.ts';
-import { type Contract, list, lossy, printed } from './contract.ts';
-import { CertificateTime, ClusterId, Count, Flag, Time } from './values.ts';
+import { type Contract, list, lossy, lossyList, printed } from './contract.ts';
+import { ExpiryFinding } from './finding.ts';
+import { CertificateTime, Count, Flag, Time } from './values.ts';
 
 /** Most findings in a summary; the snapshot has all. */
 export const MAX_SUMMARY_FINDINGS = 20;
 /** Kinds of findings. */
 const MAX_TALLY = Object.keys(FINDING_CODES).length * SEVERITIES.length * (Object.keys(CERTIFICATE_CLASSES).length + 1);
 /** Characters of each text in a summary; longer text is cut here, and whole in the snapshot. */
-export const SUMMARY_LIMITS = { object: 200, place: 100, message: 300, snapshotProblem: 300 } as const;
+export const SUMMARY_LIMITS = { place: 100, snapshotProblem: 300 } as const;
 
 const Class = z.enum(keysOf(CERTIFICATE_CLASSES));
 const Code = z.enum(keysOf(FINDING_CODES));
 const Severity = z.enum(SEVERITIES);
 const Sources = list(z.enum(SOURCE_IDS), SOURCE_IDS.length);
-
-/** The stored form, without commands: those are made for display, never read from a place that others could write. */
-export const KeptFinding = z.pipe(
-  z.object({
-    code: Code,
-    severity: Severity,
-    cluster: ClusterId,
-    /** Its object: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
-    object: printed(SUMMARY_LIMITS.object),
-    what: z.optional(Class),
-    /** Where it was seen, if at more places than `object`: the first of `placeCount`. */
-    places: z.optional(list(printed(SUMMARY_LIMITS.place), MAX_SUMMARY_FINDINGS)),
-    placeCount: z.optional(Count),
-    /** The whole story in one sentence, without a full stop. */
-    message: printed(SUMMARY_LIMITS.message),
-    /** The first audit of the current, unbroken series that found it. */
-    since: CertificateTime,
-    /** When it is due; absent if now or unknown. */
-    due: z.optional(CertificateTime),
-    /** Time of the last successful read, if it could not be read now. */
-    lastSeen: z.optional(CertificateTime),
-    renewedBy: z.optional(printed(SUMMARY_LIMITS.message)),
-  }),
-  // Never a path from the stored object: people open it.
-  z.transform((finding) => ({ ...finding, runbook: runbookOf(finding.code) })),
-);
 
 /** The number of findings of one kind. */
 const FindingTally = z.object({ code: Code, severity: Severity, what: z.optional(Class), count: Count });
@@ -94,7 +69,7 @@ export const AuditSummary = z
     durationMs: Count,
     counts: z.object({ critical: Count, warning: Count, info: Count }),
     /** The most urgent ones of `findingCount`; those about workloads leave room for the others. */
-    findings: list(KeptFinding, MAX_SUMMARY_FINDINGS),
+    findings: lossyList(ExpiryFinding, MAX_SUMMARY_FINDINGS),
     findingCount: Count,
     /** All of `findingCount`, counted by kind, the worst first. */
     tally: list(FindingTally, MAX_TALLY),

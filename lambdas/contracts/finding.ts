@@ -1,26 +1,20 @@
 import * as z from 'zod/mini';
-import { FINDING_CODES, SEVERITIES } from '../tables/finding-codes.ts';
+import { FINDING_CODES, type FindingCode, SEVERITIES } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { Contract } from './contract.ts';
-import { AnyTime, CertificateClassName, harmless, harmlessTexts, Name, Place, Sentence } from './observation.ts';
+import { FACTS, type Facts, TEXT_LIMIT } from './facts.ts';
+import { AnyTime, CertificateClassName, harmlessTexts, Name, Place } from './observation.ts';
 import { Count } from './values.ts';
 
-/**
- * A certificate or state that will expire, has expired, or is unknown. Plain data; `code` and `object` together
- * identify it across audits.
- */
-export const ExpiryFinding = z.object({
-  code: z.enum(keysOf(FINDING_CODES)),
+const COMMON = {
   severity: z.enum(SEVERITIES),
   cluster: Name,
   /** Its object: `kube-apiserver 10.0.1.31:6443`, `system:node:worker-3`, `source tls-secrets`. */
   object: Place,
   what: z.optional(CertificateClassName),
   /** Where it was seen, if at more places than `object`: the first of `placeCount`. */
-  places: z.optional(harmlessTexts(400, 20)),
+  places: z.optional(harmlessTexts(2 * TEXT_LIMIT, 20)),
   placeCount: z.optional(Count),
-  /** The whole story in one sentence, without a full stop. */
-  message: Sentence,
   /** The first audit of the current, unbroken series that found it. RFC 3339. */
   since: AnyTime,
   /** When it is due; absent if now or unknown. */
@@ -28,11 +22,20 @@ export const ExpiryFinding = z.object({
   /** Time of the last successful read, if it could not be read now. RFC 3339. */
   lastSeen: z.optional(AnyTime),
   renewedBy: z.optional(Name),
-  command: harmless(1_000),
-  /** Path in the repository: `docs/runbooks/….md`. */
-  runbook: harmless(200),
-});
-export type ExpiryFinding = Contract<typeof ExpiryFinding>;
+};
+const Common = z.object(COMMON);
 
-/** The stored form, without commands: those are made for display, never read from a place that others could write. */
-export type KeptFinding = Omit<ExpiryFinding, 'command'>;
+/**
+ * A certificate or state that will expire, has expired, or is unknown. Plain data; `code` and `object` together
+ * identify it across audits. It has no sentence: `lambdas/words/findings.ts` makes that, and the next command.
+ */
+export type ExpiryFinding<C extends FindingCode = FindingCode> = {
+  readonly [K in C]: Contract<typeof Common> & { readonly code: K; readonly facts: Facts<K> };
+}[C];
+
+const BY_CODE = keysOf(FINDING_CODES).map((code) =>
+  z.object({ code: z.literal(code), ...COMMON, facts: FACTS[code] }),
+) as unknown as readonly [z.ZodMiniObject<{ code: z.ZodMiniLiteral<FindingCode> }>];
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a row for each code, of which TypeScript sees only the sum
+export const ExpiryFinding = z.discriminatedUnion('code', BY_CODE) as unknown as z.ZodMiniType<ExpiryFinding>;

@@ -58,7 +58,7 @@ const Use = z.object({
 export type Use = Contract<typeof Use>;
 
 const OBSERVED = { source: z.enum(SOURCE_IDS), observedAt: AnyTime };
-const Role = z.enum(['control-plane', 'etcd', 'worker', 'node-group']);
+export const Role = z.enum(['control-plane', 'etcd', 'worker']);
 export type MemberRole = z.infer<typeof Role>;
 
 const Issued = z.object({
@@ -138,13 +138,13 @@ const CertificateObservation = z.object({
 });
 export type CertificateObservation = Contract<typeof CertificateObservation>;
 
-/** A machine, Node or node group that exists, and so has certificates. */
+/** A machine or Node that exists, and so has certificates. */
 const MemberObservation = z.object({
   kind: z.literal('member'),
   ...OBSERVED,
   /** A Node and its Machine are two members of one `node`. */
   role: Role,
-  /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`, `node group blue`. */
+  /** `Machine eksa-system/berlin-x7k2`, `Node worker-3`. */
   name: Name,
   node: z.optional(Name),
   createdAt: AnyTime,

@@ -6,9 +6,10 @@ import type { VerdictLine } from '../contracts/outcome.ts';
 import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, MAX_STORY, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
-import { commandFor, commandForFinding, doctorCommand, type KnownCluster } from './known-cluster.ts';
+import { commandFor, doctorCommand, type KnownCluster, wordsFor } from './known-cluster.ts';
 import { isJustRebuilt } from './rebuilt.ts';
 import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
@@ -24,7 +25,7 @@ export function clusterSignals(known: KnownCluster, now: number): readonly Signa
     incomplete(known, now),
     sweepAge(known, now),
     auditAge(known, now),
-    ...findingGroups(known.indexed?.audit).map((group) => findingSignal(group, known)),
+    ...findingGroups(known.indexed?.audit).map((group) => findingSignal(group, known, now)),
     hostileRequests(known, now),
     rolloutHeld(known, now),
     rolloutNeeded(known, now),
@@ -166,7 +167,11 @@ function auditAge(known: KnownCluster, now: number): Signal | undefined {
 }
 
 /** Findings of an old audit stay true until disproved. */
-function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, known: KnownCluster): Signal {
+function findingSignal(
+  { id, tally, shown: [worst, ...others] }: FindingGroup,
+  known: KnownCluster,
+  now: number,
+): Signal {
   const count = sumOf(tally.map((entry) => entry.count));
   const classes = Object.fromEntries(
     [...Map.groupBy(tally, ({ what }) => what ?? 'unknown')].map(([what, same]) => [
@@ -174,7 +179,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
       sumOf(same.map((entry) => entry.count)),
     ]),
   );
-  const told = worst === undefined ? undefined : printable(worst.message, MAX_STORY);
+  const told = worst === undefined ? undefined : printable(messageOf(worst, now), MAX_STORY);
   const more = Math.max(count - 1, others.length);
   const audit = known.indexed?.audit;
   const value =
@@ -189,7 +194,7 @@ function findingSignal({ id, tally, shown: [worst, ...others] }: FindingGroup, k
     story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
     since: worst?.since,
     due: worst?.due,
-    command: worst === undefined ? commandFor('audit', known) : commandForFinding(worst, known),
+    command: worst === undefined ? commandFor('audit', known) : nextOf(worst, wordsFor(known)),
   };
 }
 

@@ -1,6 +1,6 @@
 import { byUrgency } from '../audit/rules/findings.ts';
 import type { AuditSummary, FindingTally } from '../contracts/audit-summary.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { HOUR_MS } from '../time.ts';
 import { signalOf } from './finding-signals.ts';
@@ -10,7 +10,7 @@ export interface FindingGroup {
   /** Never empty. */
   readonly tally: readonly FindingTally[];
   /** Those that fit into the summary, the worst first. */
-  readonly shown: readonly KeptFinding[];
+  readonly shown: readonly ExpiryFinding[];
 }
 
 /** Each kind counts as often as tallied or as shown, whichever is more: a tally may have no classes. Pure. */
@@ -36,11 +36,11 @@ function isGap(finding: Pick<FindingTally, 'code' | 'severity' | 'what'>): boole
   return signalOf(finding) === 'CoverageGapHours';
 }
 
-export function gapHours({ since }: KeptFinding, { auditedAt }: AuditSummary): number {
+export function gapHours({ since }: ExpiryFinding, { auditedAt }: AuditSummary): number {
   return Math.floor((Date.parse(auditedAt) - Date.parse(since)) / HOUR_MS);
 }
 
-function counted(same: readonly KeptFinding[]): readonly FindingTally[] {
+function counted(same: readonly ExpiryFinding[]): readonly FindingTally[] {
   const [first] = same;
   if (first === undefined) return [];
   const { code, severity, what } = first;

@@ -1,4 +1,4 @@
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isOfControlPlane } from '../tables/certificate-classes.ts';
 import type { FindingCode, Severity } from '../tables/finding-codes.ts';
 import type { SignalId } from '../tables/signals.ts';
@@ -69,7 +69,7 @@ export function signalOf({
   code,
   severity,
   what,
-}: Pick<KeptFinding, 'code' | 'severity' | 'what'>): SignalId | undefined {
+}: Pick<ExpiryFinding, 'code' | 'severity' | 'what'>): SignalId | undefined {
   // A kubelet certificate from another CA may be what its owner wants, and one that was not issued yet has no expiry.
   const isOfAnyNode = severity === 'warning' && (code === 'IssuerUnknown' || code === 'ExpiryUnknown');
   if (isOfAnyNode && (what === undefined || !isOfControlPlane(what))) return undefined;

@@ -1,9 +1,7 @@
-import { commandOf, nameInId } from '../audit/commands.ts';
 import { type CommandCluster, clusterCommand, word } from '../command.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
 import type { IndexedCluster } from '../contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../contracts/registry.ts';
-import { DEFAULT_NAMESPACE } from '../identifiers.ts';
+import { DEFAULT_NAMESPACE, nameInId } from '../identifiers.ts';
 
 /** A cluster that is in the fleet, or still swept. */
 export interface KnownCluster {
@@ -16,10 +14,6 @@ export interface KnownCluster {
 }
 
 type Words = Pick<KnownCluster, 'registered' | 'indexed'>;
-
-export function commandForFinding(finding: KeptFinding, known: Words): string {
-  return commandOf(finding, wordsFor(known));
-}
 
 /** The command that says why a cluster is not reached. */
 export function doctorCommand(id: string): string {

@@ -1,16 +1,17 @@
-import { commandOf, nameInId } from '../audit/commands.ts';
 import { clusterCommand, isWord } from '../command.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import { isJustRebuilt } from '../health/rebuilt.ts';
 import { GROUP, MAX_CONTRIBUTORS, rowsOf } from '../health/series.ts';
+import { nameInId } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import * as table from '../tables/alarms.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import type { FindingCode } from '../tables/finding-codes.ts';
 import { entryOf } from '../tables/keys.ts';
 import { MINUTE_MS } from '../time.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
 import { counted, date, firstOf, timeOf } from '../words.ts';
 import type { AlarmChange } from './alarm-change.ts';
 import { inert, inertWord } from './inert.ts';
@@ -102,7 +103,7 @@ function opened(incident: Incident): Words {
 }
 
 function openedOf(cluster: Cluster, incident: Incident): Words {
-  const { alarm, what, index } = incident;
+  const { alarm, what, index, now } = incident;
   const watched = table.watchedSignal(alarm);
   const signal = cluster.signals.find(({ id }) => id === watched);
   const groups = findingGroups(entryOf(index?.clusters, cluster.id)?.audit);
@@ -110,8 +111,8 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
   // The signal tells of the worst class.
-  const about = what === undefined ? signal : finding;
-  const story = (what === undefined ? signal?.story : finding?.message) ?? table.ALARMS[alarm].meaning.slice(0, -1);
+  const [about, said] = what === undefined ? [signal, signal?.story] : [finding, finding && messageOf(finding, now)];
+  const story = said ?? table.ALARMS[alarm].meaning.slice(0, -1);
   const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
   const command = commandFor(incident, cluster, finding);
   return {
@@ -124,7 +125,7 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   };
 }
 
-function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: KeptFinding | undefined): string {
+function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: ExpiryFinding | undefined): string {
   const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
   const due = timeOf(finding?.due);
   if (finding !== undefined && EXPIRES.has(finding.code) && fails !== undefined && due !== undefined)
@@ -134,11 +135,14 @@ function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: K
   return said === undefined ? '' : ` ${said}`;
 }
 
-function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: KeptFinding | undefined): string {
+function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: ExpiryFinding | undefined): string {
   const known = inertCluster(cluster.id, cluster);
   const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
   if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
-  if (finding !== undefined && known.name !== '' && inertWord(finding.object) !== '') return commandOf(finding, known);
+  if (finding !== undefined) {
+    const places = 'places' in finding.facts ? finding.facts.places.first : [];
+    if ([known.name, finding.object, ...places].every((name) => inertWord(name) !== '')) return nextOf(finding, known);
+  }
   return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
 }
 
@@ -156,8 +160,8 @@ function closed(incident: Incident): Words {
   const remain = cluster === GROUP ? culprits.length : 0;
   const left = remain === 0 ? '' : `; ${counted(remain, 'incident')} of their own remain`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
-  const [first, second] = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
-  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : [first, second];
+  const notWorse = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
+  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;
   return {
     title: `[${sign}] ${labelOf(incident)}: ${now} since ${dateOf(at)}${left}. It was: ${table.ALARMS[alarm].meaning}`,
     lines: index?.health === undefined ? [`CloudWatch: ${reason}`] : [],

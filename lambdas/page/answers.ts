@@ -19,7 +19,7 @@ export function answers(health: FleetHealth, ends: readonly CertificateEnd[]): H
   const stories = clusters
     .filter(({ state, readable }) => TOLD.includes(state) || (state === 'new' && !readable))
     .flatMap((cluster) =>
-      problemsOf(cluster)
+      problemsOf(cluster, Date.parse(health.at))
         .slice(0, 1)
         .map((trouble) => story(cluster, trouble)),
     );

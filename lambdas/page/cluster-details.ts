@@ -1,9 +1,8 @@
 import { approverName } from '../approval/condition-reasons.ts';
 import { verdictWords } from '../approval/verdict-words.ts';
-import { commandOf, TOLERANT_AUDIT } from '../audit/commands.ts';
 import { clusterCommand, pasteable } from '../command.ts';
 import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
-import type { KeptFinding } from '../contracts/finding.ts';
+import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
 import type { Provider } from '../identifiers.ts';
@@ -19,6 +18,8 @@ import { NOT_READ } from '../tables/finding-codes.ts';
 import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
+import { messageOf, nextOf } from '../words/findings.ts';
+import { TOLERANT_AUDIT } from '../words/next.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
 import { WORST_LAST } from './proven-bar.ts';
@@ -124,12 +125,12 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         code: finding.code,
         count: count > 1 ? count : undefined,
         object: cut(firstOf(objects, Math.min(MAX_OBJECTS, objects.length), count), 200),
-        message: cut(pasteable(finding.message, program), 300),
+        message: cut(pasteable(messageOf(finding, now), program), 300),
         since: finding.since,
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOf(finding, cluster, count)),
+        command: typable(typed, id, nextOfKind(finding, cluster, count)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -169,8 +170,8 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
 }
 
 /** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-function nextOf(finding: KeptFinding, cluster: ClusterHealth, count = 1): string {
-  const command = commandOf(finding, cluster);
+function nextOfKind(finding: ExpiryFinding, cluster: ClusterHealth, count: number): string {
+  const command = nextOf(finding, cluster);
   return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
@@ -184,7 +185,7 @@ function dueOf(at: string | undefined, audit: ClusterHealth['audit']): Due | und
 
 interface FindingKind {
   /** The first. */
-  readonly finding: KeptFinding;
+  readonly finding: ExpiryFinding;
   readonly objects: readonly string[];
   /** Includes those for which the summary has no room. */
   readonly count: number;

@@ -1,5 +1,6 @@
 import { type ClusterHealth, warningsOf } from '../health/fleet-health.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
+import { messageOf } from '../words/findings.ts';
 import { type Html, html } from './html.ts';
 import { provenOf } from './proven-bar.ts';
 import { cut, number, stateWords, timeTag } from './words.ts';
@@ -10,14 +11,14 @@ export function clusterColumns(): readonly Html[] {
   return COLUMNS.map((title) => html`<th scope="col">${title}</th>`);
 }
 
-/** One line of the table. Short: a page has a thousand of them. */
-export function clusterRow(cluster: ClusterHealth): Html {
+/** One line of the table. Short: a page has a thousand of them. @param now milliseconds since the epoch */
+export function clusterRow(cluster: ClusterHealth, now: number): Html {
   const { id, name, state, audit, sweptAt } = cluster;
   const first = audit?.ends.reduce<(typeof audit.ends)[number] | undefined>(
     (best, next) => (best === undefined || Date.parse(next.notAfter) < Date.parse(best.notAfter) ? next : best),
     undefined,
   );
-  return html`<tr class="${state}"><th scope="row">${cut(name, 100)}${id !== name && html`<small>${cut(id, 310)}</small>`}</th><td>${stateWords(cluster)}</td><td>${about(cluster)}</td><td>${
+  return html`<tr class="${state}"><th scope="row">${cut(name, 100)}${id !== name && html`<small>${cut(id, 310)}</small>`}</th><td>${stateWords(cluster)}</td><td>${about(cluster, now)}</td><td>${
     first === undefined
       ? 'unknown'
       : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
@@ -25,9 +26,9 @@ export function clusterRow(cluster: ClusterHealth): Html {
 `;
 }
 
-function about(cluster: ClusterHealth): Html | string {
+function about(cluster: ClusterHealth, now: number): Html | string {
   const { state, audit, maintenance, goneSince } = cluster;
-  const [worst, ...others] = problemsOf(cluster);
+  const [worst, ...others] = problemsOf(cluster, now);
   const more = Math.max(others.length, state === 'noted' && audit !== undefined ? warningsOf(audit) - 1 : 0);
   if (worst !== undefined) return html`${cut(worst, 240)}${more > 0 && html` <small>+${number(more)} more</small>`}`;
   if (maintenance !== undefined) return html`planned, ends ${timeTag(maintenance.until)}`;
@@ -38,14 +39,12 @@ function about(cluster: ClusterHealth): Html | string {
 }
 
 /** Problems of a cluster, the worst first: signals of alarms, else why it is unreadable, else warnings of its audit. */
-export function problemsOf({ id, signals, findings, audit, state }: ClusterHealth): readonly string[] {
+export function problemsOf({ id, signals, findings, audit, state }: ClusterHealth, now: number): readonly string[] {
   if (signals.length > 0) return signals.map(({ story }) => story);
   if (state !== 'noted' && state !== 'new') return [];
-  const problems = findings.map(({ object, message }) =>
-    object === id || message.includes(object) ? message : `${object}: ${message}`,
-  );
-  const warnings = audit?.findings.filter(({ severity }) => severity !== 'info').map(({ message }) => message) ?? [];
-  return state === 'new' ? problems : [...problems, ...warnings];
+  const problems = findings.map(({ object, message }) => (object === id ? message : `${object}: ${message}`));
+  const warnings = (audit?.findings ?? []).filter(({ severity }) => severity !== 'info');
+  return state === 'new' ? problems : [...problems, ...warnings.map((finding) => messageOf(finding, now))];
 }
 
 /** What a sweep that observes would do. */

@@ -60,7 +60,7 @@ export function renderPage(
   const { clusters } = health;
   const frame = { health, version, program, runbooks, ends: certificateEnds(clusters, now) };
   const room = largest - SPARE_BYTES - Buffer.byteLength(documentOf(frame, { rows: [], fitted: NOTHING }));
-  const rows = rowsWithin(clusters, room * ROWS_SHARE);
+  const rows = rowsWithin(health, room * ROWS_SHARE);
   const left = rows.reduce((bytes, row) => bytes - Buffer.byteLength(row), room);
   const fitted = fit(rows.length, left, (index, depth) => {
     const cluster = clusters[index];
@@ -84,11 +84,11 @@ interface Body {
   readonly fitted: Fitted;
 }
 
-function rowsWithin(clusters: FleetHealth['clusters'], room: number): readonly string[] {
+function rowsWithin({ clusters, at }: Pick<FleetHealth, 'at' | 'clusters'>, room: number): readonly string[] {
   const rows: string[] = [];
   let left = room;
   for (const cluster of clusters) {
-    const row = markupOf(clusterRow(cluster));
+    const row = markupOf(clusterRow(cluster, Date.parse(at)));
     left -= Buffer.byteLength(row);
     if (left < 0) break;
     rows.push(row);

@@ -7,7 +7,7 @@ import { HOUR_MS } from '../time.ts';
  * `tls-secrets`, `kubelet-metrics`: the cluster's API server.
  * - `machines`, `kubeadm-configs`, `kubeadm-control-plane`, `etcdadm-cluster`, `eks-anywhere`, `cluster-secrets`: its
  * management cluster.
- * - `eks-cluster`, `eks-authorities`, `eks-nodegroups`: EKS.
+ * - `eks-cluster`, `eks-authorities`: EKS.
  * - `tls`: handshakes.
  * - `clock`: the Date of the answers of the API server.
  */
@@ -29,11 +29,13 @@ export const SOURCE_IDS = [
   'cluster-secrets',
   'eks-cluster',
   'eks-authorities',
-  'eks-nodegroups',
   'tls',
   'clock',
 ] as const;
 export type SourceId = (typeof SOURCE_IDS)[number];
+
+/** The cluster's own API server answers them. */
+export const CLUSTER_SOURCES: ReadonlySet<SourceId> = new Set(SOURCE_IDS.slice(0, SOURCE_IDS.indexOf('machines')));
 
 /**
  * Sources that show a certificate only for a while: its object is deleted within the hour (kube-controller-manager, the
@@ -43,7 +45,7 @@ export type SourceId = (typeof SOURCE_IDS)[number];
 export const REMEMBERED_SOURCES: ReadonlySet<SourceId> = new Set<SourceId>(['signing-requests']);
 
 /** They share one API rate for all clusters of an account and Region: they wait, and not every audit reads them. */
-export const EKS_SOURCES: ReadonlySet<SourceId> = new Set(['eks-cluster', 'eks-authorities', 'eks-nodegroups']);
+export const EKS_SOURCES: ReadonlySet<SourceId> = new Set(['eks-cluster', 'eks-authorities']);
 
 /**
  * A stored snapshot is never older than this plus one audit interval, so it says when such a source was last read.

@@ -525,7 +525,7 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
         severity: 'warning',
       },
     ]);
-    expect(late.findings.find(({ code }) => code === 'RequestNotIssued')?.command).toContain(request.name);
+    expect(late.findings.find(({ code }) => code === 'RequestNotIssued')?.facts).toMatchObject({ request: request.name });
     expect(ofRequests((await look(late, { aheadMs: 12 * MINUTE_MS })).snapshot)).toEqual([]);
   });
 
@@ -544,7 +544,9 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
       added: [`RequestFailed system:node:${nodeName} kubernetes.io/kubelet-serving`],
       removed: [],
     });
-    expect(refused.findings.find(({ code }) => code === 'RequestFailed')?.message).toContain('SignerValidationFailure');
+    expect(refused.findings.find(({ code }) => code === 'RequestFailed')?.facts).toMatchObject({
+      condition: expect.stringContaining('SignerValidationFailure'),
+    });
     await admin.delete(`${CSRS}/csr-refused`);
     expect(difference(before, (await look(refused)).snapshot)).toEqual(NONE);
   });

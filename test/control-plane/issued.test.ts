@@ -307,7 +307,7 @@ describe.skipIf(real.missing)('certificates that an approver lets through', () =
     return Object.fromEntries(
       made.map(({ title, node, pem }) => {
         const about = findings.filter(
-          ({ code, message }) => code.startsWith('Issued') && new RegExp(`\\b${node}(?!\\d)`).test(message),
+          ({ code, facts }) => code.startsWith('Issued') && new RegExp(`\\b${node}(?!\\d)`).test(JSON.stringify(facts)),
         );
         const wrong = { title, pem, about };
         if (about.length > 1) throw new Error(JSON.stringify(wrong));
@@ -329,8 +329,8 @@ describe.skipIf(real.missing)('certificates that an approver lets through', () =
     const later = await look(now, { handshakes: false, aheadMs: 15 * MINUTE_MS });
     expect(toldIn(later)).toEqual(wanted(({ told: [, second] }) => second));
     // Who approved it is said.
-    for (const { message } of later.findings.filter(({ code }) => code.startsWith('Issued')))
-      expect(message).toContain('approved by RubberStamp');
+    for (const { facts } of later.findings.filter(({ code }) => code.startsWith('Issued')))
+      expect(facts).toMatchObject({ approvedBy: 'RubberStamp' });
   });
 
   it('are found by a handshake with their kubelets, without their requests', async () => {
@@ -347,7 +347,7 @@ describe.skipIf(real.missing)('certificates that an approver lets through', () =
     const before = await look(undefined);
     const server = await serve(VICTIM.at, honest?.pem ?? '');
     const about = ({ findings }: Snapshot) =>
-      findings.flatMap(({ code, message }) => (code.startsWith('Issued') && message.includes('of victim') ? code : []));
+      findings.flatMap((one) => (one.code === 'IssuedNamesAnother' && one.facts.node === 'victim' ? one.code : []));
     const first = await look(before);
     expect(about(first)).toEqual(['IssuedUnproven']);
     const later = await look(first, { aheadMs: 15 * MINUTE_MS });

@@ -61,7 +61,6 @@ test('every source of a cluster itself, through the network', async () => {
     members: [],
     authorities: [],
     issuedJudge: async () => NO_EVIDENCE,
-    hasSuccessor: false,
     remembered: new Set(),
   };
   const all = [nodes, trustConfigMaps, signingRequests, webhooks, apiServices, crdConversions, certManager, tlsSecrets];

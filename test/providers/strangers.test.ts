@@ -1,3 +1,4 @@
+import { messageOf } from '../../lambdas/words/findings.ts';
 import { describe, expect, it } from 'vitest';
 import { audit } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
@@ -156,7 +157,8 @@ describe('a Machine without an address of a type that is known', () => {
     ['external', `Machine ${NAMESPACE}/${bornEtcd(1).name}`],
   ] as const)('is a finding of its audit, %s etcd', async (etcd, server) => {
     const findings = await audited(strange(etcd), machines, tlsSource);
-    const message = findings.find(({ object }) => object === 'tls etcd-server')?.message;
+    const finding = findings.find(({ object }) => object === 'tls etcd-server');
+    const message = finding && messageOf(finding, 0);
     expect(message).toContain(`${server}:2379`);
     expect(message).toContain('check status.addresses of the Node, kubectl get nodes -o wide, and of its Machine');
   });

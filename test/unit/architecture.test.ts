@@ -43,6 +43,7 @@ const ROOMS = [
   'x509',
   'contracts',
   'resources',
+  'words',
   'kubernetes',
   'aws',
   'tls',
@@ -97,7 +98,7 @@ function circles(imports: readonly Import[]): readonly (readonly string[])[] {
   return found;
 }
 
-const PURE = ['contracts', 'health', 'resources', 'tables', 'window', 'x509'];
+const PURE = ['contracts', 'health', 'resources', 'tables', 'window', 'words', 'x509'];
 /** Of the rooms that also read and write. */
 const DECIDING =
   /^lambdas\/(?:approval\/(?:decide-approval|person|rules\/|evidence\/)|audit\/(?:assess|rules\/)|rollout\/(?:plan|checks|progress)|recovery\/policy)/;
@@ -130,6 +131,9 @@ function ioIn(imports: readonly Import[], files: ReadonlySet<string>): readonly 
       : !PURE_PACKAGES.has(target);
   return imports.filter(({ file, target, typesOnly }) => files.has(file) && !typesOnly && io(target));
 }
+
+const READS_SENTENCE =
+  /\b(?:message|story|sentence)\b\)?\??\.(?:includes|startsWith|endsWith|match|matchAll|search|split|replace|indexOf|slice)\(|\.(?:test|exec|includes)\([^()]*\b(?:message|story|sentence)\)/;
 
 describe('imports go one way', () => {
   const all = importsBelow('bin', 'lib', 'lambdas');
@@ -239,5 +243,27 @@ describe('imports go one way', () => {
     const parsing = sourcesBelow('lambdas').filter(({ text }) => /\bJSON\.parse\(/.test(text));
     expect(new Set(parsing.map(({ file }) => file))).toEqual(new Set(parsers.keys()));
     expect(parsing.filter(({ text }) => /JSON\.parse\([^;]*\bas [A-Z]/.test(text))).toEqual([]);
+  });
+
+  it('reads no sentence of its own: what code needs is a code or a fact', () => {
+    const foreign = new Set([
+      'lambdas/aws/classify.ts',
+      'lambdas/kubernetes/exchange.ts',
+      'lambdas/kubernetes/local-kubeconfig.ts',
+      'lambdas/yaml-fault.ts',
+    ]);
+    const left = ['bin/commands/rollout/change.ts', 'bin/commands/rollout/follow.ts', 'lambdas/cluster/connect/eks.ts'];
+    const readers = sourcesBelow('bin', 'lib', 'lambdas').filter(({ text }) => READS_SENTENCE.test(text));
+    expect(readers.map(({ file }) => file).filter((file) => !foreign.has(file))).toEqual(left);
+  });
+
+  it.each([
+    "finding.message.includes('x')",
+    'worst?.message.split(x)',
+    '/ends in/.test(signal.story)',
+    'PATTERN.exec(message)',
+    'worst.includes(problem.message)',
+  ])('would fail for %s', (text) => {
+    expect(text).toMatch(READS_SENTENCE);
   });
 });

@@ -114,7 +114,7 @@ describe('docs/coverage.md', () => {
 
   it('says of every source that shows certificates which ones', () => {
     // These only tell which members there are, or how many, or what the time is.
-    const none = new Set<string>(['nodes', 'kubeadm-control-plane', 'etcdadm-cluster', 'eks-nodegroups', 'clock']);
+    const none = new Set<string>(['nodes', 'kubeadm-control-plane', 'etcdadm-cluster', 'clock']);
     const named = new Set(rows.flatMap(({ known }) => sourcesIn(known)));
     expect(SOURCE_IDS.filter((id) => named.has(id) === none.has(id))).toEqual([]);
   });

@@ -3,7 +3,8 @@ import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
-import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { runbookOf, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
+import { messageOf } from '../../../lambdas/words/findings.ts';
 import { type Register, repeatable, withCluster, withClusters, withOutput } from '../../command.ts';
 import { EXIT, UsageError } from '../../exit-codes.ts';
 import { loadFleet } from '../../fleet.ts';
@@ -155,8 +156,9 @@ export async function auditCommand(
 function show(report: AuditReport, options: AuditCommandOptions, server: NamedServer | undefined, io: AuditIo): void {
   const now = io.clock();
   const { verbose = false } = options;
-  if (options.output === 'json') printJson(io, auditJson(viewOf(report, now), options));
-  else print(io, auditLines(viewOf(report, now), { ...options, verbose, server, now }));
+  const { provider } = report.snapshot;
+  if (options.output === 'json') printJson(io, auditJson(viewOf(report, now), options, now));
+  else print(io, auditLines(viewOf(report, now), { ...options, verbose, provider, server, now }));
 }
 
 /**
@@ -167,6 +169,7 @@ function show(report: AuditReport, options: AuditCommandOptions, server: NamedSe
 function auditJson(
   { report, groups, issued }: AuditView,
   given: AuditRepeat & Pick<Places, 'program'> & { readonly verbose?: boolean },
+  now: number,
 ): object {
   const { snapshot, durationMs, requests } = report;
   const { version, cluster, provider, auditedAt, findings, observations } = snapshot;
@@ -180,7 +183,12 @@ function auditJson(
     requests,
     handshakes: handshakesOf(sources),
     counts: severityCounts(findings),
-    findings: findings.map((finding) => ({ ...finding, command: nextOfFinding(finding, given.program, given) })),
+    findings: findings.map((finding) => ({
+      ...finding,
+      message: messageOf(finding, now),
+      command: nextOfFinding(finding, provider, given.program, given),
+      runbook: runbookOf(finding.code),
+    })),
     groups,
     issued,
     sources: {

@@ -1,8 +1,10 @@
-import { isAudit, TOLERANT_AUDIT } from '../../../lambdas/audit/commands.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
+import { nameInId, type Provider } from '../../../lambdas/identifiers.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
+import { nextOf } from '../../../lambdas/words/findings.ts';
+import { TOLERANT_AUDIT } from '../../../lambdas/words/next.ts';
 import type { ContextCluster } from '../../minute/contexts.ts';
 import { type NamedServer, namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
@@ -95,12 +97,10 @@ export function typedCommands(
 }
 
 /** The next command of a finding, as the user has to type it. The audit itself was just done: then it is the runbook. */
-export function nextOfFinding(
-  { command, runbook }: Pick<ExpiryFinding, 'command' | 'runbook'>,
-  program: string,
-  given: AuditRepeat,
-): string {
-  const next = isAudit(untolerant(command, given)) ? readRunbook(runbook) : command;
+export function nextOfFinding(finding: ExpiryFinding, provider: Provider, program: string, given: AuditRepeat): string {
+  const runbook = readRunbook(finding.code);
+  const command = nextOf(finding, { name: nameInId(finding.cluster), provider }, runbook);
+  const next = command === untolerant(command, given) ? command : runbook;
   return `${asTyped(next, program, given)}${RUNBOOK.test(next) ? given.repeatNames : ''}`;
 }
 

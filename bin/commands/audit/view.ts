@@ -1,11 +1,13 @@
-import { expiredServerRunbook, isExpiredServer } from '../../../lambdas/audit/commands.ts';
 import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
 import { isOfExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
+import type { Provider } from '../../../lambdas/identifiers.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
+import { headlineOf, messageOf } from '../../../lambdas/words/findings.ts';
+import { expiredServerRunbook, isExpiredServer } from '../../../lambdas/words/next.ts';
 import { compare, counted, firstOf, kebab } from '../../../lambdas/words.ts';
 import type { NamedServer } from '../../target.ts';
 import { bar } from '../../terminal/bar.ts';
@@ -27,6 +29,7 @@ const NARROW = 110;
 
 export interface AuditRendering extends AuditRepeat, Places {
   readonly verbose: boolean;
+  readonly provider: Provider;
   readonly server?: NamedServer | undefined;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -70,7 +73,7 @@ function nextCommand(
   if (worst === undefined) return `${program} run${repeat}`;
   return worst.code === 'Unreachable' && makesHandshakes(rendering) && isWithoutRoute(view)
     ? `${program} audit${repeatAudit} --no-handshakes`
-    : nextOfFinding(worst, program, rendering);
+    : nextOfFinding(worst, view.report.snapshot.provider, program, rendering);
 }
 
 function worstOf({ report }: AuditView): ExpiryFinding | undefined {
@@ -115,13 +118,7 @@ export function timelineLines(view: AuditView, now: number, server?: NamedServer
 }
 
 /** These sources can be read although nothing else of the cluster can. */
-const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set([
-  'clock',
-  'tls',
-  'eks-cluster',
-  'eks-authorities',
-  'eks-nodegroups',
-]);
+const FROM_OUTSIDE: ReadonlySet<SourceId> = new Set(['clock', 'tls', 'eks-cluster', 'eks-authorities']);
 
 function isUnreadable({ read, unread }: Pick<AuditedSources, 'read' | 'unread'>): boolean {
   return unread.some(isOfServer) && !read.some(isOfServer);
@@ -132,7 +129,7 @@ function isOfServer({ source }: { readonly source: SourceId }): boolean {
 }
 
 function headline(view: AuditView, sources: AuditedSources, now: number): Lines {
-  if (isUnreadable(sources)) return unreadableLine(view, sources);
+  if (isUnreadable(sources)) return unreadableLine(view, sources, now);
   const worst = worstOf(view);
   // Without any certificate nothing is known to be healthy, and without the machines not all of it.
   const isPartial = view.groups.length === 0 || isWithoutMachines(sources);
@@ -144,12 +141,13 @@ function isWithoutMachines({ off }: AuditedSources): boolean {
   return off.some(({ source }) => source === 'tls');
 }
 
-function unreadableLine(view: AuditView, sources: AuditedSources): Lines {
+function unreadableLine(view: AuditView, sources: AuditedSources, now: number): Lines {
   const { report } = view;
   const unread = sources.unread.find(isOfServer);
-  const expired = expiredServer(view)?.message;
+  const server = expiredServer(view);
+  const expired = server && messageOf(server, now);
   // The finding says it with a date.
-  const why = joined([(expired === undefined || !isOfExpiry(unread)) && answerOf(unread), expired], '; ');
+  const why = joined([(expired === undefined || !isOfExpiry(unread)) && unread?.message, expired], '; ');
   return hang(bad('✖ '), bad(`${nameOf(report)} · not readable: ${why}`));
 }
 
@@ -191,10 +189,6 @@ function readLine(
   return `${strong(name)} · ${certificates}: ${paint(story(worst, report.snapshot.findings, groups, healthy, now))}`;
 }
 
-function answerOf(unread: UnreadObservation | undefined): string | undefined {
-  return unread?.message.replace(/^(?:list|get) .{1,200}? on (?=https:)/, '');
-}
-
 // oxlint-disable-next-line max-params -- internal
 function story(
   worst: ExpiryFinding | undefined,
@@ -210,12 +204,12 @@ function story(
     first === undefined
       ? undefined
       : `${first.title} expires first, in ${span(Date.parse(first.first.notAfter) - now)} (${day(first.first.notAfter)})`;
-  const said = worst && summaryOf(worst);
+  const said = worst && headlineOf(worst, now);
   // What was not seen says nothing about what expires.
   if (worst !== undefined && UNSEEN.has(worst.code)) {
     // A healthy certificate may expire earlier and be renewed automatically.
     const known = soonestOf(findings);
-    const soon = known === undefined ? soonest : summaryOf(known);
+    const soon = known === undefined ? soonest : headlineOf(known, now);
     const silence = silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')));
     if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soon}`;
   }
@@ -229,11 +223,6 @@ function soonestOf(findings: readonly ExpiryFinding[]): ExpiryFinding | undefine
   return expiring
     .filter(({ severity }) => severity === expiring[0]?.severity)
     .toSorted((a, b) => compare(a.due ?? '', b.due ?? ''))[0];
-}
-
-/** A message has its remedy after a semicolon. */
-function summaryOf({ message }: ExpiryFinding): string {
-  return message.split('; ', 1).join();
 }
 
 const EXPIRY: ReadonlySet<FindingCode> = new Set([
@@ -330,7 +319,7 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
   if (first === undefined) return [];
   const { severity, code } = first;
   const { program } = rendering;
-  const message = pasteable(first.message, program);
+  const message = pasteable(messageOf(first, rendering.now), program);
   const [symbol, paint] = MARKS[severity];
   const many = kind.length > 1;
   const objects = firstOf(
@@ -339,7 +328,7 @@ function findingLines(kind: readonly ExpiryFinding[], rendering: AuditRendering)
     kind.length,
   );
   const runbook = runbookPlace(kebab(code), rendering);
-  const command = nextOfFinding(first, program, rendering);
+  const command = nextOfFinding(first, rendering.provider, program, rendering);
   return [
     hang(`  ${paint(`${symbol} ${severity}`)}  `, `${strong(code)}${many ? ` ×${kind.length}` : ''}  ${objects}`),
     hang('      ', many ? `${message} (the first one; --verbose shows each)` : message),

@@ -1,15 +1,17 @@
 import { isIP } from 'node:net';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
+import { classOf } from '../../../lambdas/audit/certificates.ts';
 import { isNeverValid, judgeCertificate } from '../../../lambdas/audit/rules/certificate.ts';
 import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
+import { namesOf } from '../../../lambdas/contracts/facts.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import { canonicalAddress, canonicalDnsName } from '../../../lambdas/names.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
 import type { HandshakeResult, HandshakeTarget } from '../../../lambdas/tls/handshake.ts';
-import { firstOf } from '../../../lambdas/words.ts';
+import { messageOf } from '../../../lambdas/words/findings.ts';
 import { type Certificate, readable } from '../../../lambdas/x509/certificate.ts';
 import {
   isIssuedBy,
@@ -91,8 +93,12 @@ export function judgeEndpoint(
   const trusted = { ...sighting, what: 'cluster-ca', source: 'trust-configmaps' } as const;
   const anchors = (rules.authorities ?? []).map((authority) => certificateObservation(trusted, authority, 'eks'));
   for (const observation of observations)
-    for (const judged of judgeCertificate(observation, [...observations, ...anchors], rules))
-      findings.push(finding(judged, remedyOfDates(judged, observation)));
+    for (const judgement of judgeCertificate(observation, [...observations, ...anchors], rules)) {
+      const { code, severity, due } = judgement;
+      const message = messageOf({ ...judgement, what: classOf(observation) }, rules.now);
+      const remedy = remedyOfDates(judgement, observation);
+      findings.push(finding({ code, severity, message, due }, remedy));
+    }
   const [first] = result.chain;
   const leaf = first?.ok === true ? first.certificate : undefined;
   if (leaf !== undefined) {
@@ -139,7 +145,10 @@ const REMEDIES: Readonly<Partial<Record<FindingCode, string>>> = {
   CertificateUnreadable: 'Replace it: a client cannot read it either.',
 };
 
-function remedyOfDates({ code, severity }: Judged, observation: CertificateObservation): string | undefined {
+function remedyOfDates(
+  { code, severity }: Pick<Judged, 'code' | 'severity'>,
+  observation: CertificateObservation,
+): string | undefined {
   if (code === 'CertificateExpired' && severity === 'info') return 'Leave it out of the chain.';
   return code === 'CertificateNotYetValid' && isNeverValid(observation) ? 'Issue it again.' : undefined;
 }
@@ -189,10 +198,10 @@ function nameMismatch(
   const address = canonicalAddress(serverName);
   const wanted = canonicalDnsName(serverName);
   if (address === undefined ? dnsNames.some((name) => covers(name, wanted)) : addresses.includes(address)) return [];
-  const names = [...dnsNames, ...addresses];
-  const has = names.length > 0 ? firstOf(names) : `no names${otherNames ? ' of servers' : ''}`;
-  const message = `the certificate at ${where} is not for ${printable(serverName)}; it has ${has}`;
-  return [finding({ code: 'NameMismatch', severity: 'warning', message })];
+  const names = namesOf([...dnsNames, ...addresses]);
+  const facts = { where, name: printable(serverName), names, isWithoutServerNames: otherNames || undefined };
+  const mismatch = { code: 'NameMismatch', severity: 'warning' } as const;
+  return [finding({ ...mismatch, message: messageOf({ ...mismatch, facts }, 0) })];
 }
 
 /** A wildcard covers exactly the whole first label (RFC 9525 §6.3). */

@@ -2,9 +2,9 @@ import type { Provider } from '../../identifiers.ts';
 import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import { DAY_MS } from '../../time.ts';
-import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
-import { nameOf } from './certificate.ts';
+import { certificateFacts } from './certificate.ts';
 import { about } from './certificate-findings.ts';
 import type { Draft } from './draft.ts';
 import { expirySeverity, type Life, lengthOf, type Thresholds } from './thresholds.ts';
@@ -135,25 +135,17 @@ function bounds(
   provider: Provider,
   now: number,
 ): readonly Draft[] {
-  const { best, what, said } = authority;
-  const notAfter = endOf(authority);
-  const name = nameOf(what, best, authority.member);
-  const common = { ...about(authority, provider, now), code: 'AuthorityBoundsLeaves', due: isoOf(notAfter) } as const;
-  const ends = `${name} ${notAfter > now ? `expires in ${span(notAfter - now)}` : `expired ${span(now - notAfter)} ago`}, on ${date(notAfter)}`;
-  if (cut > 0)
-    return [
-      {
-        ...common,
-        severity: 'warning',
-        message: `${ends}, and so ${counted(cut, 'certificate')} that it signed ${cut === 1 ? 'is' : 'are'} cut short: ${firstOf(names, SHOWN, cut)}`,
-      },
-    ];
+  const { what, said } = authority;
+  const due = isoOf(endOf(authority));
+  const common = { ...about(authority, provider, now), code: 'AuthorityBoundsLeaves', due } as const;
+  const facts = certificateFacts(authority);
+  if (cut > 0) return [{ ...common, severity: 'warning', facts: { ...facts, cutShort: { first: names, count: cut } } }];
   const signs = CERTIFICATE_CLASSES[what].layer === 'authority';
   // A CA that only servers send was made with their certificate, and signs nothing more.
   if (!signs && (usual === 0 || said.every(({ source }) => source === 'tls'))) return [];
   const life = usual > 0 ? usual : LEAF_LIFE_MS;
   if (authority.notAfter - now >= life) return [];
-  return [{ ...common, severity: 'info', message: `${ends}, less than the ${span(life)} for which it usually signs` }];
+  return [{ ...common, severity: 'info', facts: { ...facts, lifeMs: life } }];
 }
 
 /** The default of kubeadm and etcdadm. */
@@ -177,7 +169,7 @@ function outlives(
       ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
       severity: expirySeverity(lifeOf(authority), authority.what, thresholds, now) === undefined ? 'info' : 'warning',
-      message: `${nameOf(leaf.what, leaf.best, leaf.member)} expires on ${date(endOf(leaf))}, but its CA, ${authority.object}, expires earlier, on ${date(endOf(authority))}`,
+      facts: { ...certificateFacts(leaf), notAfter: isoOf(endOf(leaf)), authority: authority.object },
       due: isoOf(endOf(authority)),
     },
   ];

@@ -1,12 +1,11 @@
 import type { Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
-import { EXPIRY_ANNOTATION } from '../../resources/machine.ts';
 import { eachInSteps, type Steps } from '../../steps.ts';
 import type { SourceId } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
-import { span, timeOf } from '../../words.ts';
+import { timeOf } from '../../words.ts';
 import { classOf, dissenters, type KnownCertificate, renewalOf } from '../certificates.ts';
-import { judgeByRules, nameOf, saysOf } from './certificate.ts';
+import { certificateFacts, judgeByRules, statementOf } from './certificate.ts';
 import type { Draft } from './draft.ts';
 import type { Thresholds } from './thresholds.ts';
 
@@ -27,14 +26,13 @@ export function* certificateFindings(
     const { what, best, member, unproven } = certificate;
     const node = member !== undefined && nodes.has(member) ? { node: member } : {};
     const authorityKnown = CERTIFICATE_CLASSES[what].layer !== 'etcd' || knowsEtcdAuthority;
-    const name = nameOf(what, best, member);
     const shown = unproven ?? best;
     const judged = {
       ...certificate,
       ...node,
       observation: best,
       shown,
-      name,
+      facts: certificateFacts(certificate),
       authorityKnown,
       lastAnswer,
       thresholds,
@@ -43,14 +41,8 @@ export function* certificateFindings(
     const common = about(certificate, provider, now);
     const isWaiting = what === 'cluster-kubeconfig' && isPaused;
     const renewedBy = isWaiting ? `${common.renewedBy}, once its control plane is not paused` : common.renewedBy;
-    for (const judgement of judgeByRules(judged))
-      drafts.push({
-        ...common,
-        renewedBy,
-        ...judgement,
-        message: `${judgement.message}${seenAgo(certificate, now)}`,
-      });
-    drafts.push(...stale(certificate, name, provider, now));
+    for (const judgement of judgeByRules(judged)) drafts.push({ ...common, renewedBy, ...judgement });
+    drafts.push(...stale(certificate, provider, now));
   });
   return [...drafts, ...unreadableEnds(observations)];
 }
@@ -77,42 +69,20 @@ export function about(
   certificate: KnownCertificate,
   provider: Provider,
   now: number,
-): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy' | 'words'> {
-  const { what, object, best, places, lastSeen, member } = certificate;
-  const { where, position = 0, source } = best;
-  return {
-    object,
-    what,
-    places,
-    lastSeen,
-    renewedBy: renewalOf(certificate, provider, now),
-    words: { where: position > 0 ? `${where} #${position + 1}` : where, node: member, source },
-  };
+): Pick<Draft, 'object' | 'what' | 'places' | 'lastSeen' | 'renewedBy'> {
+  const { what, object, places, lastSeen } = certificate;
+  return { object, what, places, lastSeen, renewedBy: renewalOf(certificate, provider, now) };
 }
 
-function seenAgo({ lastSeen, best }: KnownCertificate, now: number): string {
-  if (lastSeen === undefined) return '';
-  return best.source === 'signing-requests'
-    ? `; its request was last seen ${span(now - lastSeen)} ago`
-    : `; it was last seen ${span(now - lastSeen)} ago and cannot be checked now`;
-}
-
-function stale(certificate: KnownCertificate, name: string, provider: Provider, now: number): readonly Draft[] {
-  const { best, what } = certificate;
+function stale(certificate: KnownCertificate, provider: Provider, now: number): readonly Draft[] {
   const [other] = dissenters(certificate);
   if (other === undefined) return [];
-  const isOfPeople = other.source === 'machines' && what !== 'kube-apiserver';
-  const remedy =
-    other.basis === 'annotation' || other.source === 'machines'
-      ? `; delete the annotation ${EXPIRY_ANNOTATION} of the ${isOfPeople ? 'Machine' : 'KubeadmConfig, so that Cluster API reads the certificate again'}`
-      : '; trust the first';
   return [
     {
       ...about(certificate, provider, now),
       code: 'StaleAnnotation',
       severity: 'warning',
-      message: `two sources disagree about when ${name} expires: ${saysOf(best)}, ${saysOf(other)}${remedy}`,
-      words: { where: other.where, source: other.source },
+      facts: { ...certificateFacts(certificate), best: statementOf(certificate.best), other: statementOf(other) },
     },
   ];
 }
@@ -123,15 +93,14 @@ function unreadableEnds(observations: readonly Observation[]): readonly Draft[] 
     .filter((observation) => observation.kind === 'certificate')
     .filter(({ notAfter }) => timeOf(notAfter) === undefined)
     .map((observation) => {
-      const { where, source, position = 0 } = observation;
+      const { where, position = 0 } = observation;
       const what = classOf(observation);
       return {
         code: 'CertificateUnreadable',
         severity: 'warning',
         object: `${what} ${where}${position > 0 ? ` #${position + 1}` : ''}`,
         what,
-        message: `the expiry of ${nameOf(what, observation)} is not a time`,
-        words: { where, source },
+        facts: { of: 'certificate', ...certificateFacts({ best: observation }) },
       } as const;
     });
 }

@@ -1,20 +1,18 @@
 import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
+import { namesOf as factsOf } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
-import type { GroupObservation, MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
+import type { MemberObservation, MemberRole, Observation } from '../../contracts/observation.ts';
 import type { Provider } from '../../identifiers.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, renewedBy } from '../../tables/certificate-classes.ts';
 import { keysOf } from '../../tables/keys.ts';
 import { DAY_MS } from '../../time.ts';
-import { compare, counted, firstOf, timeOf } from '../../words.ts';
+import { compare, timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
 import { namesOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
 
 /** Missing machines are reported for a day; a rollout brings a new machine sooner. */
 const SHRUNK_MS = DAY_MS;
-
-/** Classes and sources in a sentence; a summary has room for 300 characters of it. */
-const NAMED = 6;
 
 /** Roles with few machines, none of which disappears without a reason. */
 const COUNTED_ROLES: readonly MemberRole[] = ['control-plane', 'etcd'];
@@ -64,11 +62,7 @@ function endsUnknown({ provider, observations, certificates }: Coverage): readon
         object: `${what} of members`,
         what,
         places: names,
-        message: withPending(
-          `it is unknown when the ${CERTIFICATE_CLASSES[what].title} certificate of ${firstOf(names)} expires`,
-          waiting.length,
-          names.length,
-        ),
+        facts: { of: 'members', members: factsOf(names), pending: waiting.length },
         renewedBy: renewedBy(what, provider),
       },
     ];
@@ -91,17 +85,6 @@ function waitingRequesters(observations: readonly Observation[]): ReadonlySet<st
   );
 }
 
-/**
- * Adds how many of the nodes have a pending request. If all have, it comes first, is never cut, and leads to `run`:
- * `isPending` in commands.ts. One node must not hide the others.
- */
-function withPending(message: string, pending: number, all: number): string {
-  const has = pending === 1 ? 'has' : 'have';
-  if (pending === 0) return message;
-  if (pending < all) return `${message}; ${pending} of these ${has} a pending request`;
-  return `${counted(all, 'node')} ${has} a pending request; ${message}`;
-}
-
 const KUBELETS: readonly CertificateClass[] = ['kubelet-serving', 'kubelet-self-signed'];
 
 /** EKS replaces the machines of Auto Mode and Fargate before a kubelet has anything to renew. */
@@ -120,8 +103,13 @@ function fewerThanWanted({ observations }: Coverage): readonly Draft[] {
         code: 'CoverageShrunk',
         severity: 'warning',
         object: `${role} machines wanted`,
-        message: `${seen} of ${counted(wanted, `${titleOf(role)} machine`)} that ${firstOf(namesOfGroups(same))} wants ${seen === 1 ? 'is' : 'are'} seen`,
-        words: { source: 'machines' },
+        facts: {
+          of: 'wanted',
+          role,
+          count: seen,
+          wanted,
+          groups: factsOf(same.map(({ name }) => name).toSorted(compare)),
+        },
       },
     ];
   });
@@ -140,14 +128,9 @@ function withoutControlPlane({ provider, observations }: Coverage): readonly Dra
       code: 'CoverageShrunk',
       severity: 'warning',
       object: 'control-plane machines',
-      message: `there is no control plane machine among ${counted(machines.length, 'Machine')} (${firstOf(names)}); all machines must be in the namespace that fleet.yaml names`,
-      words: { source: 'machines' },
+      facts: { of: 'none', machines: factsOf(names) },
     },
   ];
-}
-
-function namesOfGroups(groups: readonly GroupObservation[]): readonly string[] {
-  return groups.map(({ name }) => name).toSorted(compare);
 }
 
 /** A machine and its Node are two members: the longer list counts. */
@@ -189,8 +172,7 @@ function fewerThanBefore({ observations, before, read, now }: Coverage): readonl
         severity: 'warning',
         object: `${role} machines gone`,
         places: missing,
-        message: `${firstOf(missing)} ${missing.length === 1 ? 'was' : 'were'} among the ${titleOf(role)} machines and ${missing.length === 1 ? 'is' : 'are'} not seen any more, and there is no new one; ${counted(present.size, 'machine')} left`,
-        words: { source: 'machines' },
+        facts: { of: 'gone', role, machines: factsOf(missing), left: present.size },
       },
     ];
   });
@@ -203,28 +185,28 @@ function isAsWanted(role: MemberRole, observations: readonly Observation[]): boo
   return groups.length > 0 && countOf(role, observations) >= groups.reduce((sum, { wanted }) => sum + wanted, 0);
 }
 
-function titleOf(role: MemberRole): string {
-  return role === 'control-plane' ? 'control plane' : role;
-}
-
 /** One finding for what this audit cannot see: without it, the result would look complete. */
 function notVisible({ provider, observations, certificates }: Coverage): readonly Draft[] {
   if (!observations.some(tellsOfCluster)) return [];
   const seen = new Set<CertificateClass>(certificates.flatMap(({ said }) => said.map(classOf)));
-  const classes = keysOf(CERTIFICATE_CLASSES)
-    .filter((what) => !seen.has(what) && CERTIFICATE_CLASSES[what].expected && renewedBy(what, provider) !== undefined)
-    .map((what) => CERTIFICATE_CLASSES[what].title);
+  const classes = keysOf(CERTIFICATE_CLASSES).filter(
+    (what) => !seen.has(what) && CERTIFICATE_CLASSES[what].expected && renewedBy(what, provider) !== undefined,
+  );
   const off = observations.filter((observation) => observation.kind === 'off');
   const reasons = [...new Set(off.map(({ source, why }) => `${source} (${why})`))].toSorted(compare);
-  const places = [...classes, ...reasons.map((reason) => `source ${reason}`)];
-  const parts = [
-    ...(classes.length === 0 ? [] : [`these certificates were not seen: ${firstOf(classes, NAMED)}`]),
-    ...(off.length === 0
-      ? []
-      : [`these sources are off: ${firstOf([...new Set(off.map(({ source }) => source))].toSorted(compare), NAMED)}`]),
+  if (classes.length + off.length === 0) return [];
+  return [
+    {
+      code: 'NotVisible',
+      severity: 'info',
+      object: 'what cannot be seen',
+      places: [
+        ...classes.map((what) => CERTIFICATE_CLASSES[what].title),
+        ...reasons.map((reason) => `source ${reason}`),
+      ],
+      facts: { classes, off: [...new Set(off.map(({ source }) => source))].toSorted(compare) },
+    },
   ];
-  if (parts.length === 0) return [];
-  return [{ code: 'NotVisible', severity: 'info', object: 'what cannot be seen', places, message: parts.join('; ') }];
 }
 
 /** A few endpoints alone prove nothing about the cluster: nothing else was read. */

@@ -1,6 +1,7 @@
+import { namesOf } from '../../contracts/facts.ts';
 import type { AuthorityObservation, MemberObservation, Observation } from '../../contracts/observation.ts';
 import { DAY_MS, HOUR_MS } from '../../time.ts';
-import { compare, counted, date, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** EKS warns this long before it activates a successor. */
@@ -25,9 +26,8 @@ function failed({ id, distributionStatus }: AuthorityObservation): readonly Draf
       code: 'AuthorityDistributionFailed',
       severity: 'critical',
       object: `EKS certificate authority ${id}`,
-      message: `EKS could not distribute the CA ${id}, so nothing trusts it yet`,
       renewedBy: 'EKS',
-      words: { authority: id },
+      facts: { id },
     },
   ];
 }
@@ -54,20 +54,9 @@ function untrusted(
     .map(({ name, node = name }) => node)
     .toSorted(compare);
   if (nodes.length === 0) return [];
-  const [nodegroup] = members
-    .filter((member) => member.role === 'node-group' && older(member))
-    .map(({ name }) => name.slice(name.lastIndexOf(' ') + 1))
-    .toSorted(compare);
   const activation = timeOf(firstAutoActivation);
   const activating = signingStatus === 'ACTIVATING';
   const urgent = activating || (activation !== undefined && activation - now <= URGENT_MS);
-  const when = activating
-    ? 'it is being activated now'
-    : activation === undefined
-      ? 'EKS gives no date for its activation'
-      : activation > now
-        ? `EKS activates it in ${span(activation - now)}, on ${date(activation)}`
-        : `EKS was due to activate it on ${date(activation)}`;
   return [
     {
       code: 'SuccessorNotTrusted',
@@ -75,10 +64,9 @@ function untrusted(
       object: `EKS certificate authority ${id}`,
       what: 'eks-cluster-ca',
       places: nodes,
-      message: `${counted(nodes.length, 'Node')} (${firstOf(nodes)}) ${nodes.length === 1 ? 'was' : 'were'} made before or less than an hour after the successor of the cluster CA of ${date(created)}, and will lose the API server once it is active; ${when}; replace them, those of managed node groups with aws eks update-nodegroup-version`,
       due: activation === undefined ? undefined : isoOf(activation),
       renewedBy: 'you, by replacing the Nodes',
-      words: { authority: id, nodegroup },
+      facts: { createdAt: isoOf(created), nodes: namesOf(nodes), isActivating: activating || undefined },
     },
   ];
 }

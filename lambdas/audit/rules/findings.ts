@@ -1,18 +1,15 @@
+import { TEXT_LIMIT } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import { MAX_FINDINGS } from '../../contracts/snapshot.ts';
-import type { Provider } from '../../identifiers.ts';
 import { printable } from '../../printable.ts';
 import { printableName } from '../../printable-name.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../../tables/certificate-classes.ts';
-import { type FindingCode, runbookOf, SEVERITIES } from '../../tables/finding-codes.ts';
+import { type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { compare, isoOf, timeOf } from '../../words.ts';
-import { COMMANDS } from '../commands.ts';
 import type { Draft } from './draft.ts';
 
 const MAX_PLACES = 20;
-/** Characters. */
-const LIMITS = { object: 300, place: 200, message: 600, renewedBy: 200 };
 
 /** Findings that began as others, and keep their start: a read that fails in another way is the same gap. */
 const BEGAN_AS: Readonly<Partial<Record<FindingCode, readonly FindingCode[]>>> = {
@@ -21,9 +18,9 @@ const BEGAN_AS: Readonly<Partial<Record<FindingCode, readonly FindingCode[]>>> =
   SourcePartial: ['SourceLost', 'SourceUnread'],
 };
 
-/** Completes drafts to findings, limits their number and size, and sorts them by urgency. */
+/** Completes drafts to findings of a cluster, limits their number and size, and sorts them by urgency. */
 export function* findingsOf(
-  { id, provider, name = id }: { readonly id: string; readonly provider: Provider; readonly name?: string },
+  cluster: string,
   drafts: readonly Draft[],
   before: readonly ExpiryFinding[],
   now: number,
@@ -36,10 +33,10 @@ export function* findingsOf(
       .flatMap((one) => timeOf(one.since) ?? []);
     return isoOf(Math.min(now, ...times));
   };
-  const made = (draft: Draft): ExpiryFinding => findingOf(draft, id, sinceOf(draft), { cluster: id, name, provider });
+  const made = (draft: Draft): ExpiryFinding => findingOf(draft, cluster, sinceOf(draft));
   const found = new Map<string, Draft>();
   yield* eachInSteps(drafts, (given) => {
-    const draft = { ...given, object: printableName(given.object, LIMITS.object) };
+    const draft = { ...given, object: printableName(given.object, TEXT_LIMIT) };
     const key = keyOf(draft.code, draft.object);
     const other = found.get(key);
     if (other === undefined || byUrgency(draft, other) < 0) found.set(key, draft);
@@ -100,32 +97,31 @@ function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
   return what !== undefined && CERTIFICATE_CLASSES[what].layer === 'workload';
 }
 
-function findingOf(
-  { code, severity, object, what, places, message, due, lastSeen, renewedBy, words }: Draft,
-  cluster: string,
-  since: string,
-  context: { readonly cluster: string; readonly name?: string; readonly provider: Provider },
-): ExpiryFinding {
-  return {
-    code,
-    severity,
+function findingOf(draft: Draft, cluster: string, since: string): ExpiryFinding {
+  const { places, lastSeen, ...rest } = draft;
+  return bounded({
+    ...rest,
     cluster,
-    object,
-    what,
     ...(places === undefined || places.length === 0
       ? {}
-      : {
-          places: places.slice(0, MAX_PLACES).map((place) => printable(place, LIMITS.place)),
-          placeCount: places.length,
-        }),
-    message: printable(message, LIMITS.message),
+      : { places: places.slice(0, MAX_PLACES), placeCount: places.length }),
     since,
-    due,
     lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
-    renewedBy: renewedBy === undefined ? undefined : printable(renewedBy, LIMITS.renewedBy),
-    command: COMMANDS[code]({ ...context, ...words, what, message }),
-    runbook: runbookOf(code),
-  };
+  });
+}
+
+/** With every text of a cluster in it made harmless, and cut. */
+function bounded<T>(value: T): T {
+  const made: unknown =
+    typeof value === 'string'
+      ? printable(value, TEXT_LIMIT)
+      : Array.isArray(value)
+        ? value.map(bounded)
+        : typeof value === 'object' && value !== null
+          ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, bounded(part)]))
+          : value;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same shape
+  return made as T;
 }
 
 function tooMany(left: readonly Draft[]): Draft {
@@ -135,7 +131,7 @@ function tooMany(left: readonly Draft[]): Draft {
     code: 'SourcePartial',
     severity: 'warning',
     object: 'findings',
-    message: `${left.length} more findings are not shown, ${critical} of them critical and ${theirs} about certificates of workloads; delete unused certificates, such as old TLS Secrets`,
+    facts: { of: 'findings', count: left.length, critical, workloads: theirs },
   };
 }
 
@@ -154,7 +150,7 @@ function rankOf({ what }: Pick<Draft, 'what'>): number {
   return LAYERS.indexOf(what === undefined ? undefined : CERTIFICATE_CLASSES[what].layer);
 }
 
-type Urgency = Pick<Draft, 'code' | 'severity' | 'object' | 'message' | 'what' | 'due'>;
+type Urgency = Pick<Draft, 'code' | 'severity' | 'object' | 'what' | 'due' | 'facts'>;
 
 /** The worst first, then by layer, then by due date: a finding without one is due now. */
 export function byUrgency(a: Urgency, b: Urgency): number {
@@ -164,7 +160,7 @@ export function byUrgency(a: Urgency, b: Urgency): number {
     compare(a.due ?? '', b.due ?? '') ||
     compare(a.code, b.code) ||
     compare(a.object, b.object) ||
-    compare(a.message, b.message)
+    compare(JSON.stringify(a.facts), JSON.stringify(b.facts))
   );
 }
 

@@ -1,16 +1,18 @@
 import { approverName } from '../../approval/condition-reasons.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
-import type { FindingCode, Severity } from '../../tables/finding-codes.ts';
+import type { Severity } from '../../tables/finding-codes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../tables/issued-verdicts.ts';
-import { compare, counted, timeOf } from '../../words.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** The finding for each verdict; the others have none. */
 const FINDINGS: Readonly<
-  Partial<Record<IssuedVerdict, { readonly code: FindingCode; readonly severity: Severity; readonly words: string }>>
+  Partial<
+    Record<IssuedVerdict, { readonly code: 'IssuedNamesAnother' | 'IssuedUnproven'; readonly severity: Severity }>
+  >
 > = {
-  'names-another': { code: 'IssuedNamesAnother', severity: 'critical', words: 'covers more than its node' },
-  'not-proven': { code: 'IssuedUnproven', severity: 'warning', words: 'is not proven' },
+  'names-another': { code: 'IssuedNamesAnother', severity: 'critical' },
+  'not-proven': { code: 'IssuedUnproven', severity: 'warning' },
 };
 
 type Judged = (CertificateObservation | UnreadObservation) & Required<Pick<CertificateObservation, 'issued'>>;
@@ -53,10 +55,7 @@ function draftOf({ worst, approvedBy }: IssuedCertificate): readonly Draft[] {
   const { issued, what, where = '', member } = worst;
   const finding = issued && FINDINGS[issued.verdict];
   if (finding === undefined) return [];
-  const { code, severity, words } = finding;
-  const by = approvedBy === undefined ? '' : `, approved by ${approverName(approvedBy)}`;
-  const soon = issued?.addressOfAnother === true ? '; if the next audit sees that too, it is critical' : '';
-  const why = `${issued?.why ?? 'no reason is known'}${soon}`;
+  const { code, severity } = finding;
   return [
     {
       code,
@@ -64,18 +63,20 @@ function draftOf({ worst, approvedBy }: IssuedCertificate): readonly Draft[] {
       what,
       object: `${what} ${member ?? where} ${worst.kind === 'certificate' ? worst.fingerprint?.slice(0, 8) : worst.problem}`,
       places: [where],
-      message: `the certificate of ${member ?? where}${sinceOf(worst)}${by}, ${words}: ${why}`,
-      words: { node: member, where },
+      facts: {
+        node: member,
+        where,
+        ...(worst.kind === 'certificate' && {
+          // The requester is not a node: only the certificate names one.
+          commonName: member === undefined ? worst.commonName : undefined,
+          notBefore: timeOf(worst.notBefore) === undefined ? undefined : worst.notBefore,
+        }),
+        approvedBy: approvedBy && approverName(approvedBy),
+        why: issued?.why,
+        isAddress: issued?.addressOfAnother,
+      },
     },
   ];
-}
-
-function sinceOf(worst: Judged): string {
-  if (worst.kind === 'unread') return '';
-  const { member, commonName, notBefore } = worst;
-  // The requester is not a node: only the certificate names one.
-  const named = member === undefined && commonName !== undefined ? `, for ${commonName}` : '';
-  return timeOf(notBefore) === undefined ? named : `${named}, issued ${notBefore?.slice(0, 10)}`;
 }
 
 function unjudged(certificates: readonly IssuedCertificate[]): readonly Draft[] {
@@ -89,7 +90,7 @@ function unjudged(certificates: readonly IssuedCertificate[]): readonly Draft[] 
       severity: 'warning',
       object: 'evidence of kubelet-serving',
       what: 'kubelet-serving',
-      message: `${counted(unread.length, 'kubelet certificate')} could not be judged, because evidence could not be read: ${member ?? where}: ${issued?.why}; explain --node says which, and how to make it readable`,
+      facts: { of: 'evidence', certificates: unread.length, where: member ?? where ?? '', why: issued?.why ?? '' },
     },
   ];
 }

@@ -1,5 +1,4 @@
 import type { Observation, RenewalObservation } from '../../contracts/observation.ts';
-import { counted, firstOf, percent } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 import { lengthOf } from './thresholds.ts';
@@ -22,31 +21,15 @@ export function kubeletFindings(
   return observations.flatMap((observation): readonly Draft[] => {
     if (observation.kind !== 'renewal') return [];
     const { what, node, errors, none } = observation;
-    const common = { object: `${what} ${node}`, what, words: { node } };
-    if (none)
-      return [
-        {
-          ...common,
-          code: 'NoValidCertificate',
-          severity: 'critical',
-          message: `the kubelet of ${node} reports that it has no valid ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate`,
-        },
-      ];
+    const common = { object: `${what} ${node}`, what };
+    if (none) return [{ ...common, code: 'NoValidCertificate', severity: 'critical', facts: { node } }];
     const certificate = known.get(`${what} ${node}`);
     const rotations = rotationFindings(observation, certificate).map((draft) => ({ ...common, ...draft }));
     const isFresh =
       certificate !== undefined &&
       certificate.lives.every((life) => life.notAfter - now > (1 - RENEWS_FROM) * lengthOf(life, certificate.what));
     if (!(errors > 0) || isFresh) return rotations;
-    return [
-      ...rotations,
-      {
-        ...common,
-        code: 'RenewalErrors',
-        severity: 'warning',
-        message: `the kubelet of ${node} failed to renew its ${what === 'kubelet-serving' ? 'serving' : 'client'} certificate ${counted(errors, 'time')} since it started`,
-      },
-    ];
+    return [...rotations, { ...common, code: 'RenewalErrors', severity: 'warning', facts: { node, count: errors } }];
   });
 }
 
@@ -54,7 +37,7 @@ export function kubeletFindings(
 function rotationFindings(
   { node, rotations }: RenewalObservation,
   certificate: KnownCertificate | undefined,
-): readonly Pick<Draft, 'code' | 'severity' | 'message'>[] {
+): readonly Pick<Draft<'RotationUnusual'>, 'code' | 'severity' | 'facts'>[] {
   if (rotations === undefined || certificate === undefined) return [];
   const { count, meanSeconds } = rotations;
   const shares = certificate.said.flatMap(({ notBefore, notAfter }) => {
@@ -64,13 +47,7 @@ function rotationFindings(
   const [share] = shares;
   if (share === undefined) return [];
   if (!shares.every((one) => one < USUAL.from) && !shares.every((one) => one > USUAL.to)) return [];
-  return [
-    {
-      code: 'RotationUnusual',
-      severity: 'info',
-      message: `the kubelet of ${node} replaced its serving certificate ${counted(count, 'time')} since it started, on average at ${percent(share)} of its lifetime; normal is between 70 % and 90 %`,
-    },
-  ];
+  return [{ code: 'RotationUnusual', severity: 'info', facts: { node, count, share } }];
 }
 
 /** EKS and kubelets tolerate at most this. Milliseconds. */
@@ -80,14 +57,6 @@ export function clockFindings(observations: readonly Observation[]): readonly Dr
   return observations.flatMap((observation): readonly Draft[] => {
     if (observation.kind !== 'clock' || !(Math.abs(observation.skewMs) > SKEW_MS)) return [];
     const { server, skewMs } = observation;
-    return [
-      {
-        code: 'ClockSkew',
-        severity: 'warning',
-        object: `clock of ${server}`,
-        message: `the clock of ${firstOf([server])} is at least ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'ahead of' : 'behind'} ours, so every expiry time is off by that much`,
-        words: { source: 'clock' },
-      },
-    ];
+    return [{ code: 'ClockSkew', severity: 'warning', object: `clock of ${server}`, facts: { server, skewMs } }];
   });
 }

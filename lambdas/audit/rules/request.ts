@@ -2,7 +2,6 @@ import type { Observation, RequestsObservation } from '../../contracts/observati
 import type { Provider } from '../../identifiers.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS, MINUTE_MS } from '../../time.ts';
-import { counted, span } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 
@@ -50,60 +49,37 @@ function signerDoesNotIssue(requests: readonly RequestsObservation[], provider: 
   const [first] = groups;
   if (first === undefined) return [];
   const isEks = provider === 'eks';
+  const { signer, examples } = first;
   return [
     {
       code: 'SignerDoesNotIssue',
       severity: isEks ? 'warning' : 'critical',
-      object: first.signer,
-      words: { signer: first.signer, request: first.examples[0] },
-      message: `the signer issues nothing that certmarshal approves: ${counted(groups.length, 'node')} without a certificate, and each sweep approves one request until it issues one; ${isEks ? 'EKS seems to issue only what it can verify itself' : 'kube-controller-manager does not sign'}`,
+      object: signer,
+      facts: { signer, nodes: groups.length, request: examples[0], isEks: isEks || undefined },
     },
   ];
 }
 
 function judge(group: RequestsObservation, now: number): readonly Draft[] {
   const { signer, requester, state, count, lastHour, oldestAt, examples, message } = group;
-  const who = requester === OTHERS ? 'further requesters' : requester;
   const age = now - Date.parse(oldestAt);
-  const says = message === undefined ? '' : `: ${message}`;
-  const common = { object: `${requester} ${signer}`, words: { signer, request: examples[0] } };
-  const many = `${counted(count, 'request')} of ${who} for ${signer}`;
+  const facts = { requester, signer, count, oldestAt, condition: message, request: examples[0] };
+  const common = { object: `${requester} ${signer}`, facts };
   switch (state) {
     case 'pending':
       if (!(age > PENDING_MS)) return [];
-      return [
-        {
-          ...common,
-          code: 'RequestPending',
-          severity: 'warning',
-          message: `${many} ${count === 1 ? 'is' : 'are'} pending, the oldest for ${span(age)}; a kubelet gives up after 15 minutes`,
-        },
-      ];
+      return [{ ...common, code: 'RequestPending', severity: 'warning' }];
     case 'approved': {
       if (!(age > ISSUE_MS)) return [];
       const severity = count > MANY_NOT_ISSUED || age > DAY_MS ? 'critical' : 'warning';
-      return [
-        {
-          ...common,
-          code: 'RequestNotIssued',
-          severity,
-          message: `${many} ${count === 1 ? 'is' : 'are'} approved but not issued, the oldest for ${span(age)}; the signer does not run, or does not sign`,
-        },
-      ];
+      return [{ ...common, code: 'RequestNotIssued', severity }];
     }
     case 'failed':
       if (!(count > 0)) return [];
-      return [{ ...common, code: 'RequestFailed', severity: 'warning', message: `the signer failed ${many}${says}` }];
+      return [{ ...common, code: 'RequestFailed', severity: 'warning' }];
     case 'denied':
       if (!(lastHour >= MANY_DENIED)) return [];
-      return [
-        {
-          ...common,
-          code: 'RequestDenied',
-          severity: 'warning',
-          message: `${lastHour} requests of ${who} for ${signer} were denied within an hour, and the requester asks again${says}`,
-        },
-      ];
+      return [{ ...common, code: 'RequestDenied', severity: 'warning', facts: { ...facts, count: lastHour } }];
     case 'issued':
       return [];
   }
@@ -123,15 +99,10 @@ function storms(requests: readonly RequestsObservation[]): readonly Draft[] {
       code: 'RequestStorm',
       severity: lastHour > STORM.critical ? 'critical' : 'warning',
       object: requester,
-      message: `${requester} made ${lastHour} requests within an hour; a kubelet needs a few in months`,
+      facts: { requester, count: lastHour },
     });
   }
   if (total > STORM.total)
-    drafts.push({
-      code: 'RequestStorm',
-      severity: 'critical',
-      object: 'all requesters',
-      message: `there are ${total} requests in the cluster, which slows its API server and every controller that lists them`,
-    });
+    drafts.push({ code: 'RequestStorm', severity: 'critical', object: 'all requesters', facts: { count: total } });
   return drafts;
 }

@@ -1,10 +1,11 @@
+import { namesOf } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
-import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
-import { CERTIFICATE_CLASSES, type CertificateClass } from '../../tables/certificate-classes.ts';
+import { isOfExpiredEndpoint } from '../../expired-endpoint.ts';
+import { CLUSTER_SOURCES, REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
-import { compare, counted, firstOf, isoOf, span, timeOf } from '../../words.ts';
+import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
@@ -58,20 +59,24 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
     const isLost = now - since > LOST_MS;
     const isBiting = isLost && bites(unknown, (said) => said.source === source && known.kept.has(said));
     const isPartial = looked.has(source);
-    const verb = isPartial ? 'could be read only in part' : 'could not be read';
-    const long = isLost ? ` for ${span(now - since)}` : '';
-    const failed =
-      failure === undefined ? `was not checked${long}` : `${verb}${long} (${failure.problem}: ${failure.message})`;
-    const holds =
-      count === 0 ? '' : `; ${counted(count, 'certificate')} seen there earlier still count${count === 1 ? 's' : ''}`;
     return {
       code: isLost ? 'SourceLost' : isPartial ? 'SourcePartial' : 'SourceUnread',
       severity: isBiting ? 'critical' : 'warning',
       object: `source ${source}`,
-      message: `the source ${source} ${failed}${holds}${advice(failure)}`,
       lastSeen,
       since: isoOf(since),
-      words: { source },
+      facts: {
+        of: 'source',
+        source,
+        problem: failure?.problem,
+        message: failure?.message,
+        remedy: failure?.remedy,
+        isPartial: isPartial || undefined,
+        isServerExpired:
+          (failure && CLUSTER_SOURCES.has(source) && isOfExpiredEndpoint({ ...failure, kind: failure.problem })) ||
+          undefined,
+        certificates: count,
+      },
     };
   });
 }
@@ -120,7 +125,6 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     const lost = new Set(old.map(placeOf));
     const isBiting = isLost && bites(unknown, (said) => lost.has(placeOf(said)));
     const count = new Set(old.map(({ where }) => where)).size;
-    const longAgo = isLost ? `; ${count} of them ${count === 1 ? 'was' : 'were'} last seen over a day ago` : '';
     const { severity, effect } = stakeOf(first);
     const looks = sorted.flatMap((place) => seen(place) ?? []);
     return [
@@ -130,10 +134,20 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
         object: what === undefined ? `places of ${source}` : `${source} ${what}`,
         what,
         places: wheres,
-        message: `${storyOf(code, wheres, sorted, what)}${effect === undefined ? '' : `: ${effect}`}${longAgo}${advice(first)}`,
         lastSeen: looks.reduce<number | undefined>((oldest, at) => Math.min(oldest ?? at, at), undefined),
-        // Reading them was no problem: the first one shows it.
-        words: { where: wheres.length === 1 || code === 'CertificateUnreadable' ? wheres[0] : undefined, source },
+        facts: {
+          of: 'places',
+          source,
+          places: namesOf(wheres),
+          problems: [...Map.groupBy(sorted, ({ problem }) => problem)]
+            .toSorted(([a], [b]) => compare(a, b))
+            .slice(0, 20)
+            .map(([problem, same]) => ({ problem, count: same.length })),
+          message: first.message,
+          remedy: first.remedy,
+          effect,
+          lost: count,
+        },
       },
     ];
   });
@@ -159,36 +173,10 @@ function lastSeenAt(kept: ReadonlySet<Observation>): ReadonlyMap<string, number>
   return seenAt;
 }
 
-function storyOf(
-  code: ReturnType<typeof codeOfUnread>,
-  wheres: readonly string[],
-  unread: readonly UnreadObservation[],
-  what: CertificateClass | undefined,
-): string {
-  const [first] = unread;
-  const thing = what === undefined ? '' : ` (${CERTIFICATE_CLASSES[what].title})`;
-  const verb = {
-    Unreachable:
-      first?.source === 'tls' ? ['does not answer', 'do not answer'] : ['could not be read', 'could not be read'],
-    CertificateUnreadable: ['shows no readable certificate', 'show no readable certificate'],
-    SourcePartial: ['is left out', 'are left out'],
-  }[code];
-  if (wheres.length === 1) return `${wheres[0]}${thing} ${verb[0]} (${first?.problem}: ${first?.message})`;
-  const problems = [...Map.groupBy(unread, ({ problem }) => problem)]
-    .toSorted(([a], [b]) => compare(a, b))
-    .map(([problem, same]) => `${same.length} ${problem}`);
-  return `${wheres.length} places${thing} ${verb[1]}: ${firstOf(wheres)} (${firstOf(problems)})`;
-}
-
 /** Whether a certificate known only from these expires soon, or has expired. */
 function bites({ certificates, thresholds, now }: Unknown, only: (said: CertificateObservation) => boolean): boolean {
   return certificates.some(
     ({ said, lives, what, unknown }) =>
       !unknown && said.every(only) && lives.some((life) => expirySeverity(life, what, thresholds, now) !== undefined),
   );
-}
-
-function advice(unread: UnreadObservation | undefined): string {
-  const remedy = unread?.remedy.replace(/\.$/, '') ?? '';
-  return remedy === '' ? '' : `; ${remedy.charAt(0).toLowerCase()}${remedy.slice(1)}`;
 }

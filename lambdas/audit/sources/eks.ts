@@ -19,24 +19,6 @@ export const eksCluster = ofEks('eks-cluster', 'first', async (eks, { target: { 
   return { observations, count: 1, authorities: certificates };
 });
 
-/**
- * Managed node groups, which a person updates so that their nodes trust the successor of the CA: only while there is
- * one. The Nodes show how old the nodes are.
- */
-export const eksNodegroups = ofEks('eks-nodegroups', 'third', async (eks, { hasSuccessor, signal }, origin) => {
-  if (!hasSuccessor) return NOTHING;
-  const groups = await eks.nodegroups(signal);
-  const observations = groups.map(({ name, createdAt }) => ({
-    kind: 'member' as const,
-    ...origin,
-    role: 'node-group' as const,
-    name: `node group ${printable(name)}`,
-    createdAt: timestamp(createdAt),
-    addresses: [],
-  }));
-  return { observations, count: groups.length };
-});
-
 /** The CAs of an EKS cluster: which one signs, which one follows, and when EKS activates it automatically. */
 export const eksAuthorities = ofEks('eks-authorities', 'second', async (eks, { target, signal }, origin) => {
   const { provider } = target.cluster;

@@ -148,7 +148,6 @@ const RECORDED: Readonly<Record<MemberRole, readonly CertificateClass[]>> = {
   'control-plane': ['kube-apiserver'],
   etcd: ['etcd-server', 'etcd-peer'],
   worker: [],
-  'node-group': [],
 };
 
 /**

@@ -1,11 +1,9 @@
 import {
   DescribeCertificateAuthorityCommand,
   DescribeClusterCommand,
-  DescribeNodegroupCommand,
   EKSClient,
   ListCertificateAuthoritiesCommand,
   ListClustersCommand,
-  ListNodegroupsCommand,
   paginateListClusters,
 } from '@aws-sdk/client-eks';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -75,12 +73,11 @@ describe('the simulated EKS', () => {
     expect(cluster?.certificateAuthority?.data).toBeUndefined();
   });
 
-  it('shows certificate authorities and node groups of a cluster', async () => {
+  it('shows certificate authorities of a cluster', async () => {
     const [made, ends] = [Date.UTC(2026, 0, 1), Date.UTC(2031, 0, 1)];
     aws.eks.putCluster(FRANKFURT, {
       name: 'berlin',
       authorities: [{ id: 'ca-1', createdAt: made, notBefore: made, notAfter: ends, data: 'UEVN' }],
-      nodegroups: [{ name: 'blue', createdAt: made }],
     });
     const clusterName = 'berlin';
     const { certificateAuthorities } = await eks.send(new ListCertificateAuthoritiesCommand({ clusterName }));
@@ -91,13 +88,6 @@ describe('the simulated EKS', () => {
     expect(await eks.send(describeAuthority)).toMatchObject({
       certificateAuthority: { createdAt: new Date(made), validity: { notAfter: new Date(ends) }, data: 'UEVN' },
     });
-    expect((await eks.send(new ListNodegroupsCommand({ clusterName }))).nodegroups).toEqual(['blue']);
-    const describeNodegroup = new DescribeNodegroupCommand({ clusterName, nodegroupName: 'blue' });
-    expect(await eks.send(describeNodegroup)).toMatchObject({
-      nodegroup: { nodegroupName: 'blue', clusterName, createdAt: new Date(made) },
-    });
-    const missing = new DescribeNodegroupCommand({ clusterName, nodegroupName: 'green' });
-    await expect(eks.send(missing)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   });
 
   it('does not find a cluster that was removed', async () => {

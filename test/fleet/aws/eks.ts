@@ -20,12 +20,6 @@ export interface SimulatedEksAuthority {
   readonly data?: string;
 }
 
-/** A managed node group. Times in milliseconds since the epoch. */
-export interface SimulatedEksNodegroup {
-  readonly name: string;
-  readonly createdAt: number;
-}
-
 /** An EKS cluster, as far as discovery and audit look at it. */
 export interface SimulatedEksCluster {
   readonly name: string;
@@ -45,8 +39,6 @@ export interface SimulatedEksCluster {
   readonly serviceIpv4Cidr?: string;
   /** @default none */
   readonly authorities?: readonly SimulatedEksAuthority[];
-  /** @default none */
-  readonly nodegroups?: readonly SimulatedEksNodegroup[];
 }
 
 export interface SimulatedEks {
@@ -84,24 +76,11 @@ export function createEks(): SimulatedEks & Service<EksInput> {
       const cluster = at(caller)?.get(name);
       if (cluster === undefined)
         throw new AwsFault(404, 'ResourceNotFoundException', `No cluster found for name: ${name}.`);
-      const { authorities = [], nodegroups = [] } = cluster;
+      const { authorities = [] } = cluster;
       if (action === 'ListCertificateAuthorities')
         return listed('certificateAuthorities', authorities.map(summaryOf), input);
       if (action === 'DescribeCertificateAuthority')
         return jsonAnswer({ certificateAuthority: authorityOf(found(authorities, ({ id }) => id === part, part)) });
-      if (action === 'ListNodegroups')
-        return listed(
-          'nodegroups',
-          nodegroups.map((nodegroup) => nodegroup.name),
-          input,
-        );
-      if (action === 'DescribeNodegroup')
-        return jsonAnswer({
-          nodegroup: nodegroupOf(
-            name,
-            found(nodegroups, (nodegroup) => nodegroup.name === part, part),
-          ),
-        });
       return jsonAnswer({ cluster: described(caller, cluster) });
     },
   };
@@ -153,15 +132,9 @@ function authorityOf(authority: SimulatedEksAuthority) {
   };
 }
 
-/** The `Nodegroup` of the API. */
-function nodegroupOf(clusterName: string, { name, createdAt }: SimulatedEksNodegroup) {
-  return { nodegroupName: name, clusterName, createdAt: seconds(createdAt), status: 'ACTIVE' };
-}
-
 /** What is below a cluster in a path: the actions on the list, and on one item. */
 const PARTS: Readonly<Record<string, readonly [list: string, describe: string]>> = {
   'certificate-authorities': ['ListCertificateAuthorities', 'DescribeCertificateAuthority'],
-  'node-groups': ['ListNodegroups', 'DescribeNodegroup'],
 };
 
 function readRequest({ method, url }: AwsRequest): { readonly action: string; readonly input: EksInput } {

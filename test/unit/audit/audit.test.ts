@@ -4,7 +4,7 @@ import type { AuditSource } from '../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { certManager } from '../../../lambdas/audit/sources/cert-manager.ts';
 import { clusterSecrets } from '../../../lambdas/audit/sources/cluster-secrets.ts';
-import { eksAuthorities, eksNodegroups } from '../../../lambdas/audit/sources/eks.ts';
+import { eksAuthorities } from '../../../lambdas/audit/sources/eks.ts';
 import { eksAnywhere } from '../../../lambdas/audit/sources/eks-anywhere.ts';
 import { kubeadmConfigs } from '../../../lambdas/audit/sources/kubeadm-configs.ts';
 import { etcdadmCluster, kubeadmControlPlane } from '../../../lambdas/audit/sources/machine-groups.ts';
@@ -308,7 +308,7 @@ describe('Machines of another namespace that say they are of this cluster', () =
     const [first] = await audited([nodes, machines, kubeadmControlPlane], [{ management: elsewhere }]);
     expect(first && found(first)).toEqual(['warning SourceUnread source machines']);
     expect(first?.findings[0]).toMatchObject({
-      message: expect.stringContaining('namespace eksa-system has no Machine of cluster berlin'),
+      facts: { message: expect.stringContaining('namespace eksa-system has no Machine of cluster berlin') },
     });
   });
 });
@@ -330,8 +330,8 @@ describe('an EKS cluster', () => {
       asks += 1;
       return authorities();
     };
-    const { target, signal } = eksContext({ authorities: count, nodegroups: async () => [] });
-    const options = { thresholds: DEFAULT_THRESHOLDS, signal, sources: [eksAuthorities, eksNodegroups] };
+    const { target, signal } = eksContext({ authorities: count });
+    const options = { thresholds: DEFAULT_THRESHOLDS, signal, sources: [eksAuthorities] };
     const first = await audit(target, { ...options, previous: undefined, clock: () => NOW });
     const later = { ...options, previous: first.snapshot, clock: () => NOW + HOUR / 4, withoutEks: true } as const;
     return { asks, first: first.snapshot, second: (await audit(target, later)).snapshot };
@@ -351,75 +351,5 @@ describe('an EKS cluster', () => {
     expect(known(first).length).toBeGreaterThan(0);
     expect(known(second)).toEqual(known(first));
     expect(second.findings.map(({ code }) => code)).toEqual(first.findings.map(({ code }) => code));
-  });
-
-  describe('is asked about node groups', () => {
-    const SUCCESSOR = { ...AUTHORITY, id: 'ca-2', createdAt: NOW - 10 * DAY, signingStatus: 'NOT_USED' } as const;
-    const unreadable = new AwsError({
-      kind: 'denied',
-      object: 'eks:X',
-      problem: 'access is denied',
-      remedy: 'Allow it.',
-    });
-    const old = { metadata: { name: 'ip-1', creationTimestamp: new Date(NOW - 30 * DAY).toISOString() } };
-    const command = 'aws eks describe-nodegroup --cluster-name berlin --nodegroup-name blue';
-
-    /** Audits two hours apart, by the CAs of each, on a clock that runs meanwhile. */
-    async function audits(...turns: (readonly EksAuthority[] | 'unreadable')[]) {
-      let asks = 0;
-      let elapsed = 0;
-      let previous: Snapshot | undefined;
-      for (const [turn, authorities] of turns.entries()) {
-        const { target, signal } = eksContext({
-          authorities: async () => {
-            if (authorities === 'unreadable') throw unreadable;
-            return authorities;
-          },
-          nodegroups: async () => {
-            asks += 1;
-            return [{ name: 'blue', createdAt: NOW - 30 * DAY }];
-          },
-        });
-        const workload = fakeClient({ '/api/v1/nodes': [old] });
-        const clock = () => {
-          elapsed += 1;
-          return NOW + turn * 2 * HOUR + elapsed;
-        };
-        const options = { previous, thresholds: DEFAULT_THRESHOLDS, clock, signal };
-        const sources = [nodes, eksAuthorities, eksNodegroups];
-        previous = (await audit({ ...target, workload }, { ...options, sources })).snapshot;
-      }
-      const findings = previous?.findings.filter(({ code }) => code !== 'NotVisible') ?? [];
-      return {
-        asks,
-        findings: findings.map(({ severity, code }) => `${severity} ${code}`),
-        commands: findings.map((one) => one.command),
-      };
-    }
-
-    it('never while it has one CA', async () => {
-      expect(await audits([AUTHORITY], [AUTHORITY], [AUTHORITY])).toEqual({ asks: 0, findings: [], commands: [] });
-    });
-
-    it('while it has two, and no more afterwards', async () => {
-      const both = [AUTHORITY, SUCCESSOR];
-      const told = { findings: ['warning SuccessorNotTrusted'], commands: [command] };
-      expect(await audits(both)).toEqual({ asks: 1, ...told });
-      expect(await audits([AUTHORITY], both)).toEqual({ asks: 1, ...told });
-      const after = { ...SUCCESSOR, signingStatus: 'IN_USE' } as const;
-      expect(await audits(both, [after])).toEqual({ asks: 1, findings: [], commands: [] });
-    });
-
-    it('while its CAs cannot be read but had a successor: the finding stays', async () => {
-      const { asks, findings, commands } = await audits([AUTHORITY, SUCCESSOR], 'unreadable');
-      expect(asks).toBe(2);
-      expect(findings.toSorted()).toEqual(['warning SourceUnread', 'warning SuccessorNotTrusted']);
-      expect(commands).toContain(command);
-    });
-
-    it('never while its CAs were never read, or had no successor: the audit says that it could not read them', async () => {
-      for (const turns of [['unreadable'], [[AUTHORITY], 'unreadable']] as const)
-        expect(await audits(...turns)).toMatchObject({ asks: 0, findings: ['warning SourceUnread'] });
-    });
   });
 });

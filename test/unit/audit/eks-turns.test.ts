@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { audit } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
-import { eksAuthorities, eksCluster, eksNodegroups } from '../../../lambdas/audit/sources/eks.ts';
+import { eksAuthorities, eksCluster } from '../../../lambdas/audit/sources/eks.ts';
 import type { EksAuditReader } from '../../../lambdas/aws/eks-audit.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
@@ -46,10 +46,6 @@ function eksOf(index: number, { turn, call }: ReturnType<typeof pacedCalls>): Ek
     async authorities(signal) {
       await calls(authorities.length, signal);
       return authorities;
-    },
-    async nodegroups(signal) {
-      await calls(3, signal);
-      return ['a', 'b', 'c'].map((name) => ({ name, createdAt: NOW - 30 * DAY }));
     },
   };
 }
@@ -99,7 +95,7 @@ it('1,000 clusters of one account, six rounds: no time-out of ours, and no audit
           thresholds: DEFAULT_THRESHOLDS,
           clock: Date.now,
           signal: end.signal,
-          sources: [eksCluster, eksAuthorities, eksNodegroups],
+          sources: [eksCluster, eksAuthorities],
           withoutEks,
         });
         snapshots.set(target.id, snapshot);

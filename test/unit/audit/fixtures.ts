@@ -9,6 +9,7 @@ import type {
 } from '../../../lambdas/contracts/observation.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import type { FindingCode } from '../../../lambdas/tables/finding-codes.ts';
+import { messageOf } from '../../../lambdas/words/findings.ts';
 
 export const NOW = Date.parse('2026-11-21T10:00:00Z');
 export const MINUTE = 60_000;
@@ -76,9 +77,14 @@ export function assess(
   return assessExpiry(cluster, observations, previous, DEFAULT_THRESHOLDS, now);
 }
 
+/** What a finding says. */
+export function say(finding: ExpiryFinding | undefined, now = NOW): string {
+  return finding === undefined ? '' : messageOf(finding, now);
+}
+
 /** Of one code, without the summary of what cannot be seen. */
-export function found({ findings }: Assessment, code: FindingCode): readonly ExpiryFinding[] {
-  return findings.filter((finding) => finding.code === code);
+export function found<C extends FindingCode>({ findings }: Assessment, code: C): readonly ExpiryFinding<C>[] {
+  return findings.filter((finding): finding is ExpiryFinding<C> & ExpiryFinding => finding.code === code);
 }
 
 /** `code severity object` of all but the summary of what cannot be seen. */

@@ -289,9 +289,9 @@ describe('a month of 200 nodes', () => {
     const codes = new Set<string>();
     const audits = month(seed, true, ({ findings }, left, at) => {
       expect(Math.min(...left.values())).toBeGreaterThan(PRESSING);
-      for (const { code, severity, object, message } of findings) {
+      for (const { code, severity, object, facts } of findings) {
         codes.add(code);
-        if (severity === 'critical') critical.add(`${at} ${code} ${object}: ${message}`);
+        if (severity === 'critical') critical.add(`${at} ${code} ${object}: ${JSON.stringify(facts)}`);
       }
     });
     expect([...critical].slice(0, 5)).toEqual([]);

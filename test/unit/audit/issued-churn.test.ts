@@ -380,7 +380,8 @@ test.each([1])(
         for (const finding of critical) {
           const issued = world.requests.find((one) => isOf(finding, one));
           if (issued?.hostile === true) continue;
-          if (issued === undefined || !isAnothers(world, issued, time)) wrong.push(`${iso(time)} ${finding.message}`);
+          if (issued === undefined || !isAnothers(world, issued, time))
+            wrong.push(`${iso(time)} ${JSON.stringify(finding)}`);
         }
         const isBlind = world.isOut('machines', time) || world.isOut('cluster', time);
         for (const one of hostile) {

@@ -9,7 +9,7 @@ import { signingRequests } from '../../../lambdas/audit/sources/signing-requests
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
-import { assess, found, member, certificate as observed, read, unread } from './fixtures.ts';
+import { assess, found, member, certificate as observed, read, say, unread } from './fixtures.ts';
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
@@ -103,7 +103,7 @@ it('an address that was handed on is another’s from the second audit on, until
     [3 * QUARTER, clusterAnswers(handed, [honest({ addresses: ['10.0.0.3'] })])],
   );
   expect(all.map(issuedIn)).toEqual([[], UNPROVEN, ANOTHER, []]);
-  expect(all[1]?.findings.find(({ code }) => code === 'IssuedUnproven')?.message).toMatch(
+  expect(say(all[1]?.findings.find(({ code }) => code === 'IssuedUnproven'))).toMatch(
     /10\.0\.0\.1 belongs to node-2 .*; if the next audit sees that too, it is critical/,
   );
 });
@@ -121,8 +121,8 @@ it.each([MACHINES, CLUSTERS, '/api/v1/nodes', CSRS])('no failed read ends a find
 
 it('evidence that cannot be read is no word against anything, and is told until it is read', async () => {
   const unjudged = (snapshot: Snapshot | undefined) =>
-    (snapshot?.findings ?? []).flatMap(({ code, object, message }) =>
-      code === 'SourceUnread' && object === 'evidence of kubelet-serving' ? [message] : [],
+    (snapshot?.findings ?? []).flatMap((one) =>
+      one.code === 'SourceUnread' && one.object === 'evidence of kubelet-serving' ? say(one) : [],
     );
   const noServices = {
     ...clusterAnswers(FLEET, [honest()]),
@@ -157,7 +157,7 @@ it('a certificate that cannot be read is not proven, and one of no node has one 
   expect(snapshot?.findings.filter(({ code }) => code === 'CertificateUnreadable')).toEqual([]);
   expect(snapshot && issuedSummaryOf(snapshot.observations)?.counts['not-proven']).toBe(1);
   // Only the certificate says which node it is for.
-  const messages = (snapshot?.findings ?? []).flatMap(({ message }) => (message.includes('of mallory') ? message : []));
+  const messages = (snapshot?.findings ?? []).map((one) => say(one)).filter((text) => text.includes('of mallory'));
   expect(messages).toHaveLength(16);
   expect(messages).toContainEqual(
     expect.stringMatching(/^the certificate of mallory, .*, for system:node:n\d+, issued .*, approved by AutoApproved/),
@@ -177,7 +177,7 @@ it('20,000 requests of one requester hide none of another, and the others are co
     'warning IssuedUnproven flood',
     'warning IssuedUnproven node-2',
   ]);
-  expect(snapshot?.findings.find(({ object }) => object.endsWith('too-large'))?.message).toMatch(
+  expect(say(snapshot?.findings.find(({ object }) => object.endsWith('too-large')))).toMatch(
     /\b18000 certificates issued to system:node:flood /,
   );
 });

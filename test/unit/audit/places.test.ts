@@ -254,7 +254,7 @@ describe('a kubelet whose certificate the cluster issued', () => {
     const results = audited(...audits.map((seen) => [worker, ...seen, ...lists]));
     expect(results.map((one) => codes(one).includes(warned))).toEqual([false, false, true, true, true, true, false]);
     const [finding] = found(results[2] as Assessment, 'IssuerUnknown');
-    expect(finding?.message).toMatch(/is self-signed, but the earlier one was issued by the cluster/);
+    expect(finding?.facts).toMatchObject({ isIssuedBefore: true });
   });
 
   it('is another one when it is another machine', () => {

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { CertificateObservation, MemberObservation } from '../../../lambdas/contracts/observation.ts';
 import { readSnapshot, type Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, auditedFinding, DAY } from '../fleet/values.ts';
+import { at, DAY, expiryFinding } from '../fleet/values.ts';
 import { functionCalls } from '../function-calls.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
@@ -41,7 +41,7 @@ const MEMBER: MemberObservation = {
 };
 
 function snapshot(observations: Snapshot['observations']): Snapshot {
-  return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations, findings: [auditedFinding()] };
+  return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations, findings: [expiryFinding()] };
 }
 
 describe('a snapshot in a file', () => {

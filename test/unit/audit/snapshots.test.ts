@@ -10,13 +10,13 @@ import { type SimulatedAws, startSimulatedAws } from '../../fleet/aws/simulated-
 import { steppedClock } from '../../fleet/clock.ts';
 import { HUB } from '../../fleet/hub/places.ts';
 import { awsFailure } from '../aws/failure.ts';
-import { at, auditedFinding } from '../fleet/values.ts';
+import { at, expiryFinding } from '../fleet/values.ts';
 
 const never = new AbortController().signal;
 const ID = '111122223333/eu-central-1/dublin';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
-  const findings = [auditedFinding({ cluster: ID })];
+  const findings = [expiryFinding({ cluster: ID })];
   return { version: 1, cluster: ID, provider: 'eks', auditedAt: at(), observations: [], findings, ...changed };
 }
 

@@ -1,17 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
-import { byUrgency } from '../../../lambdas/audit/rules/findings.ts';
+import { byUrgency, findingsOf } from '../../../lambdas/audit/rules/findings.ts';
 import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
-import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
+import { finished } from '../../../lambdas/steps.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, auditedFinding, auditSummary, DAY, MINUTE } from '../fleet/values.ts';
+import { at, auditSummary, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
 import { assess } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
@@ -28,12 +28,6 @@ const certificate = (what: CertificateObservation['what'], where: string, days: 
   basis: 'certificate',
   notAfter: at(days * DAY),
 });
-
-/** What a person runs is made where it is shown. */
-function keptOf(finding: ExpiryFinding): KeptFinding {
-  const { command: _, ...kept } = finding;
-  return kept;
-}
 
 describe('summaryOf', () => {
   describe('counts verdicts', () => {
@@ -131,8 +125,8 @@ describe('summaryOf', () => {
       renewal('b', 'kubelet-client', 100),
       renewal('mended', 'kubelet-serving', 1_000),
     ];
-    const finding = (object: string) => ({ ...auditedFinding(), code: 'RenewalErrors' as const, object });
-    const other = auditedFinding({ object: 'kubelet-serving mended' });
+    const finding = (object: string) => expiryFinding({ code: 'RenewalErrors', object });
+    const other = expiryFinding({ object: 'kubelet-serving mended' });
     const findings = [...['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding), other];
     expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
     const endless = [...observations, renewal('a', 'kubelet-serving', Number.MAX_SAFE_INTEGER)];
@@ -172,11 +166,11 @@ describe('summaryOf', () => {
 
   it('shows the control plane however many findings workloads have', () => {
     const secrets = Array.from({ length: 30 }, (_, n) =>
-      auditedFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
+      expiryFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
     );
-    const own = auditedFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
+    const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
     const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
-    expect(findings).toContainEqual(keptOf(own));
+    expect(findings).toContainEqual(own);
     expect(findings.length).toBeGreaterThan(5);
   });
 
@@ -184,7 +178,7 @@ describe('summaryOf', () => {
     const kinds = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer'] as const;
     const forged = kinds.flatMap((what) =>
       Array.from({ length: 30 }, (_, n) =>
-        auditedFinding({
+        expiryFinding({
           code: 'CertificateExpired',
           what,
           object: `${what} aaa-${n}`,
@@ -193,7 +187,7 @@ describe('summaryOf', () => {
         }),
       ),
     );
-    const real = auditedFinding({
+    const real = expiryFinding({
       code: 'CertificateExpiring',
       what: 'kube-apiserver',
       object: 'kube-apiserver cp-1',
@@ -201,7 +195,7 @@ describe('summaryOf', () => {
       due: at(4 * DAY),
     });
     const later = { ...real, object: 'kube-apiserver cp-2', due: at(5 * DAY) };
-    const authority = auditedFinding({
+    const authority = expiryFinding({
       what: 'cluster-ca',
       object: 'cluster-ca x',
       severity: 'critical',
@@ -209,8 +203,8 @@ describe('summaryOf', () => {
     });
     const sorted = [...forged, real, later, authority].toSorted(byUrgency);
     const { findings } = summaryOf(snapshot({ findings: sorted }), { durationMs: 1 });
-    expect(findings).toContainEqual(keptOf(real));
-    expect(findings).toContainEqual(keptOf(authority));
+    expect(findings).toContainEqual(real);
+    expect(findings).toContainEqual(authority);
     expect(findings).toEqual(findings.toSorted(byUrgency));
   });
 
@@ -234,31 +228,29 @@ describe('summaryOf', () => {
 
   it('is small whatever the findings are, and can be read by the index', () => {
     const long = '\u202e'.repeat(5_000);
-    const findings = Array.from({ length: 500 }, (_, n) =>
-      auditedFinding({
+    const drafts = Array.from({ length: 500 }, (_, n) => ({
+      ...expiryFinding({
         object: `${n} ${long}`,
-        message: long,
-        command: long,
         renewedBy: long,
-        places: Array.from({ length: 50 }, (__, place) => `${place}${long}`),
         severity: n === 0 ? 'critical' : 'warning',
+        facts: { where: long, source: 'tls', basis: 'certificate', effect: long, renewalFailure: long },
       }),
-    );
+      lastSeen: undefined,
+      places: Array.from({ length: 50 }, (__, place) => `${place}${long}`),
+    }));
+    const findings = finished(findingsOf('paris', drafts, [], Date.parse(at())));
     const observations = [certificate('kube-apiserver', long, 1)];
     const places = [expect.stringMatching(/^0/), expect.stringMatching(/^1/)];
     const summary = summaryOf(snapshot({ findings, observations }), { durationMs: 1, snapshotProblem: long });
     expect(summary.findings).toHaveLength(20);
-    expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(50_000);
+    expect(Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(100_000);
     expect(summary).toMatchObject({ findingCount: 500, counts: { critical: 1, warning: 499, info: 0 } });
     expect(summary.findings[0]).toMatchObject({ severity: 'critical', placeCount: 50, places });
-    expect(JSON.stringify(summary)).not.toContain('"command"');
     expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
   });
 
   it('of a thousand clusters with many findings is under 8 MB', () => {
-    const findings = Array.from({ length: 40 }, (_, n) =>
-      auditedFinding({ object: `kubelet worker-${n}.example.com` }),
-    );
+    const findings = Array.from({ length: 40 }, (_, n) => expiryFinding({ object: `kubelet worker-${n}.example.com` }));
     const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
@@ -266,7 +258,7 @@ describe('summaryOf', () => {
 });
 
 it('a union has all of both, the most urgent first: each since it was seen first, and due when it is first', () => {
-  const one = keptOf(auditedFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) }));
+  const one = expiryFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) });
   const earlier = { ...one, since: at(-2 * DAY), due: at(4 * DAY) };
   const worse = { ...one, object: 'b', severity: 'critical' } as const;
   const [api, etcd] = [certificate('kube-apiserver', 'a', 4), certificate('etcd-server', 'b', 5)] as const;

@@ -7,7 +7,7 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { FINDING_CODES, type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, auditedFinding, auditSummary } from '../fleet/values.ts';
+import { at, auditSummary, expiryFinding } from '../fleet/values.ts';
 
 const CODES = Object.keys(FINDING_CODES) as FindingCode[];
 const CLASSES = Object.keys(CERTIFICATE_CLASSES) as CertificateClass[];
@@ -29,8 +29,8 @@ function findingsFrom(codes: readonly FindingCode[], classes: readonly (Certific
         object: fc.nat({ max: 40 }).map(String),
       })
       .map(({ what, kind, object }): ExpiryFinding => {
-        const { what: _, ...finding } = auditedFinding({ ...kind, object });
-        return what === undefined ? finding : { ...finding, what };
+        const { what: _, ...finding } = expiryFinding({ ...kind, object });
+        return what === undefined ? (finding as ExpiryFinding) : expiryFinding({ ...kind, object, what });
       }),
     { maxLength: most, size: 'max' },
   );
@@ -44,9 +44,9 @@ const anyFindings = fc.oneof(
 
 describe('the tally of an audit', () => {
   it('counts every finding once, by kind, the worst first', () => {
-    const { what: _, ...other } = auditedFinding({ code: 'RequestStorm', severity: 'critical' });
-    const workers = ['a', 'b'].map((object) => auditedFinding({ code: 'KubeletRenewalOverdue', object }));
-    expect(audited([...workers, other, auditedFinding({ what: 'etcd-peer' })]).tally).toEqual([
+    const { what: _, ...other } = expiryFinding({ code: 'RequestStorm', severity: 'critical' });
+    const workers = ['a', 'b'].map((object) => expiryFinding({ code: 'KubeletRenewalOverdue', object }));
+    expect(audited([...workers, other, expiryFinding({ what: 'etcd-peer' })]).tally).toEqual([
       { code: 'RequestStorm', severity: 'critical', count: 1 },
       { code: 'CertificateExpiring', severity: 'warning', what: 'etcd-peer', count: 1 },
       { code: 'KubeletRenewalOverdue', severity: 'warning', what: 'kube-apiserver', count: 2 },

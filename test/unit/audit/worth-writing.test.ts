@@ -6,7 +6,7 @@ import { worthWriting } from '../../../lambdas/cluster/stages/audit.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { at, auditedFinding, DAY, MINUTE, NOW } from '../fleet/values.ts';
+import { at, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const QUARTER = 15 * MINUTE;
@@ -72,14 +72,14 @@ describe('worthWriting', () => {
     ['one less', snapshot(QUARTER, [read(QUARTER)])],
     ['one more', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER, { where: 'b:1' }), read(QUARTER)])],
     ['one twice', snapshot(QUARTER, [certificate(QUARTER), certificate(QUARTER)])],
-    ['a finding', again(QUARTER, { findings: [auditedFinding()] })],
+    ['a finding', again(QUARTER, { findings: [expiryFinding()] })],
     ['another provider', again(QUARTER, { provider: 'eks' })],
   ])('is true of %s', (_, next) => {
     expect(worthWriting(BEFORE, next)).toBe(true);
   });
 
   it.each<[keyof ExpiryFinding, Partial<ExpiryFinding>, boolean]>([
-    ['message', { message: 'it ends in 29 days' }, false],
+    ['facts', { facts: { where: 'x', source: 'tls', basis: 'status' } }, false],
     ['severity', { severity: 'info' }, true],
     ['object', { object: 'another' }, true],
     ['code', { code: 'Unreachable' }, true],
@@ -88,8 +88,8 @@ describe('worthWriting', () => {
     ['places', { places: ['b'] }, true],
     ['lastSeen', { lastSeen: at(-HOUR) }, true],
   ])('looks at what a finding says, not at its words: %s', (_, changed, expected) => {
-    const before = { ...BEFORE, findings: [auditedFinding()] };
-    expect(worthWriting(before, again(QUARTER, { findings: [auditedFinding(changed)] }))).toBe(expected);
+    const before = { ...BEFORE, findings: [expiryFinding()] };
+    expect(worthWriting(before, again(QUARTER, { findings: [expiryFinding(changed)] }))).toBe(expected);
   });
 
   it('writes a failure and its end, and not that it goes on', () => {

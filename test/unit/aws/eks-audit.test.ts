@@ -79,19 +79,9 @@ describe('with an EKS', () => {
     ]);
   });
 
-  it('reads each node group', async () => {
-    const nodegroups = [
-      { name: 'blue', createdAt: Date.UTC(2025, 0, 1) },
-      { name: 'green', createdAt: Date.UTC(2025, 6, 1) },
-    ];
-    aws.eks.putCluster(SCOPE, { name: 'dublin', nodegroups });
-    expect(await dublin().nodegroups(never)).toEqual(nodegroups);
-  });
-
   it('finds nothing where there is nothing', async () => {
     aws.eks.putCluster(SCOPE, { name: 'dublin' });
     expect(await dublin().authorities(never)).toEqual([]);
-    expect(await dublin().nodegroups(never)).toEqual([]);
     expect(await awsFailure(dublin().certificateAuthority(never))).toMatchObject({
       kind: 'invalid',
       problem: 'the cluster has no CA yet',
@@ -100,7 +90,7 @@ describe('with an EKS', () => {
 
   it('a cluster that is gone is not one without authorities', async () => {
     const read = dublin();
-    for (const asked of [read.authorities(never), read.nodegroups(never), read.certificateAuthority(never)])
+    for (const asked of [read.authorities(never), read.certificateAuthority(never)])
       expect(await awsFailure(asked)).toMatchObject({ kind: 'not-found' });
   });
 });
@@ -157,17 +147,6 @@ describe('answers that cannot be', () => {
     });
   });
 
-  it.each<[string, object, object]>([
-    ['a name that is none', { nodegroups: ['../x'] }, {}],
-    ['a group of another name', { nodegroups: ['blue'] }, { nodegroup: { nodegroupName: 'green', createdAt: 1 } }],
-    ['a group without createdAt', { nodegroups: ['blue'] }, { nodegroup: { nodegroupName: 'blue' } }],
-    ['no group', { nodegroups: ['blue'] }, {}],
-    ['too many groups', { nodegroups: Array.from({ length: 501 }, (_, index) => `n${index}`) }, {}],
-  ])('node groups with %s', async (_, list, one) => {
-    await using run = await reader(({ path }) => json(path.endsWith('/node-groups') ? list : one));
-    expect(await awsFailure(run.read.nodegroups(never))).toMatchObject({ kind: 'invalid' });
-  });
-
   it.each<[string, object]>([
     ['of another cluster', { cluster: { name: 'paris', certificateAuthority: { data: base64(PEM) } } }],
     ['without a cluster', {}],
@@ -191,24 +170,24 @@ it('takes DER for the certificate of an authority too', async () => {
 
 it('leaves out what was deleted since it was listed', async () => {
   await using run = await reader(({ path }) => {
-    if (path.endsWith('/node-groups')) return json({ nodegroups: ['blue', 'green'] });
-    if (path.endsWith('/green')) return jsonRefusal('ResourceNotFoundException', 404);
-    return json({ nodegroup: { nodegroupName: 'blue', createdAt: 1_700_000_000 } });
+    if (path.endsWith('/certificate-authorities')) return json({ certificateAuthorities: [{ id: 'a' }, { id: 'b' }] });
+    if (path.endsWith('/b')) return jsonRefusal('ResourceNotFoundException', 404);
+    return json({ certificateAuthority: { ...described, id: 'a' } });
   });
-  expect(await run.read.nodegroups(never)).toEqual([{ name: 'blue', createdAt: 1_700_000_000_000 }]);
+  expect((await run.read.authorities(never)).map(({ id }) => id)).toEqual(['a']);
 });
 
 it('reads every page, also when one is throttled', async () => {
   let refuse = true;
   await using run = await reader(({ path, query }) => {
-    if (!path.endsWith('/node-groups'))
-      return json({ nodegroup: { nodegroupName: path.split('/').at(-1), createdAt: 1_700_000_000 } });
-    if (query.get('nextToken') === null) return json({ nodegroups: ['a'], nextToken: 'n' });
-    if (!refuse) return json({ nodegroups: ['b'] });
+    if (!path.endsWith('/certificate-authorities'))
+      return json({ certificateAuthority: { ...described, id: path.split('/').at(-1) } });
+    if (query.get('nextToken') === null) return json({ certificateAuthorities: [{ id: 'a' }], nextToken: 'n' });
+    if (!refuse) return json({ certificateAuthorities: [{ id: 'b' }] });
     refuse = false;
     return jsonRefusal('ThrottlingException', 429);
   });
-  expect((await run.read.nodegroups(never)).map(({ name }) => name)).toEqual(['a', 'b']);
+  expect((await run.read.authorities(never)).map(({ id }) => id)).toEqual(['a', 'b']);
 });
 
 describe('refusals', () => {

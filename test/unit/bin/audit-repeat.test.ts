@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { asTyped, auditRepeat, nextOfFinding, typedCommands } from '../../../bin/commands/audit/repeat.ts';
-import { runbookOf } from '../../../lambdas/tables/finding-codes.ts';
+import { findingOf } from '../words/samples.ts';
 
 const GIVEN = auditRepeat({
   kubeconfig: 'berlin prod.yaml',
@@ -14,15 +14,8 @@ const GIVEN = auditRepeat({
   port: ['kubelet=10251'],
 });
 
-const runbook = runbookOf('Unreachable');
-
 describe('a command as the user has to type it', () => {
   it.each([
-    [
-      'the runbook, where the audit that was just done would be next',
-      'certmarshal audit --kubeconfig KUBECONFIG --cluster berlin-prod',
-      'npm run -s certmarshal -- runbook unreachable',
-    ],
     ['the runbook of a finding', 'certmarshal runbook recovery', 'npm run -s certmarshal -- runbook recovery'],
     ['a probe', 'certmarshal probe 10.0.1.31:2379', 'npm run -s certmarshal -- probe 10.0.1.31:2379'],
     [
@@ -52,7 +45,12 @@ describe('a command as the user has to type it', () => {
     ],
     ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {
-    expect(nextOfFinding({ command, runbook }, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
+    expect(asTyped(command, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
+  });
+
+  it('is the runbook of a finding, where the audit that was just done would be next', () => {
+    const next = nextOfFinding(findingOf({ code: 'NotVisible' }), 'eks', 'certmarshal', GIVEN);
+    expect(next).toBe(`certmarshal runbook not-visible${GIVEN.repeatNames}`);
   });
 
   it.each([

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
-import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import {
   type Finding,
   type FleetIndex,
@@ -18,7 +18,6 @@ import { SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { roundTrip } from './decode-outcome.ts';
 import {
   at,
-  auditedFinding,
   auditSummary,
   DAY,
   expiryFinding,
@@ -409,7 +408,7 @@ function withoutRequests(cluster: IndexedCluster | undefined) {
 describe('the index of a thousand clusters', () => {
   it('has room in one object at its worst: 22 MB of 32 MiB', () => {
     const findings = Array.from({ length: 20 }, (_, n) =>
-      auditedFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
+      expiryFinding({ object: `kubelet-serving worker-${n}.example.com:10250`, what: CLASSES[n % 12] ?? 'etcd-peer' }),
     );
     const observations = CLASSES.slice(0, 12).map(
       (what): CertificateObservation => ({
@@ -506,7 +505,7 @@ describe('the audit of a cluster in the index', () => {
     const anyFindings = fc.uniqueArray(anyFinding, { selector: ({ object }) => object, maxLength: 3 });
     fc.assert(
       fc.property(anyFindings, fc.array(anyFindings, { maxLength: 4 }), (known, partials) => {
-        const countsOf = (findings: readonly KeptFinding[]) => {
+        const countsOf = (findings: readonly ExpiryFinding[]) => {
           const count = (severity: string) => findings.filter((finding) => finding.severity === severity).length;
           return { critical: count('critical'), warning: count('warning'), info: count('info') };
         };

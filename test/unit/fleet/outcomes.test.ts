@@ -29,15 +29,16 @@ describe('an outcome', () => {
     expect(roundTrip(outcome)).toEqual({ ok: true, value: outcome });
   });
 
-  it('takes no path of a runbook from a message', () => {
-    const audit = auditSummary({ findings: [expiryFinding({ runbook: 'https://elsewhere.example.com' })] });
-    expect(sent(swept({ audit })).audit?.findings[0]?.runbook).toBe('docs/runbooks/certificate-expiring.md');
-  });
-
-  it('loses no sweep to an audit of another version', () => {
-    const finding = { ...expiryFinding(), code: 'SomethingNew' };
-    const body = { ...swept(), audit: { ...auditSummary(), findings: [finding] } };
-    expect(readOutcome(body)).toEqual({ ok: true, value: swept() });
+  it.each<[string, object]>([
+    ['a code of another version', { code: 'SomethingNew' }],
+    ['facts of another code', { code: 'ClockSkew' }],
+    ['facts that are none', { facts: 'x' }],
+  ])('loses only a finding to %s', (_, wrong) => {
+    const audit = auditSummary();
+    const body = swept({
+      audit: { ...audit, findings: [...audit.findings, { ...expiryFinding(), ...wrong }] as never },
+    });
+    expect(readOutcome(body)).toEqual({ ok: true, value: swept({ audit }) });
   });
 
   it('takes an earlier audit from a sweep: that of the last snapshot', () => {

@@ -3,7 +3,7 @@ import type { EksCluster } from '../../../lambdas/aws/eks-clusters.ts';
 import type { EksDiscovery, FleetCluster, ManagementCluster } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import type { Reading } from '../../../lambdas/contracts/contract.ts';
-import type { ExpiryFinding, KeptFinding } from '../../../lambdas/contracts/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { FleetIndex, IndexedCluster } from '../../../lambdas/contracts/fleet-index.ts';
 import { type Order, readOrders } from '../../../lambdas/contracts/order.ts';
 import type { SweepOutcome, VerdictLine } from '../../../lambdas/contracts/outcome.ts';
@@ -13,6 +13,7 @@ import type { RolloutSummary } from '../../../lambdas/contracts/rollout-summary.
 import type { Target } from '../../../lambdas/contracts/target.ts';
 import { fleetProblems, planTick, type TickOptions } from '../../../lambdas/fleet/plan-tick.ts';
 import type { HubIdentity } from '../../../lambdas/fleet/sources.ts';
+import { type FindingChanges, findingOf } from '../words/samples.ts';
 
 export const NOW = Date.UTC(2026, 10, 21, 10, 0);
 export const MINUTE = 60_000;
@@ -181,24 +182,8 @@ export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
   };
 }
 
-export function expiryFinding(changed: Partial<KeptFinding> = {}): KeptFinding {
-  return {
-    code: 'CertificateExpiring',
-    severity: 'warning',
-    cluster: 'paris',
-    object: 'kube-apiserver 10.0.1.31:6443',
-    what: 'kube-apiserver',
-    message: 'it ends in 9 days',
-    since: at(-DAY),
-    due: at(9 * DAY),
-    runbook: 'docs/runbooks/certificate-expiring.md',
-    ...changed,
-  };
-}
-
-/** As an audit makes it, before it is kept. */
-export function auditedFinding(changed: Partial<ExpiryFinding> = {}): ExpiryFinding {
-  return { ...expiryFinding(), command: 'certmarshal audit --kubeconfig FILE', ...changed };
+export function expiryFinding(changed: FindingChanges = {}): ExpiryFinding {
+  return findingOf({ severity: 'warning', cluster: 'paris', since: at(-DAY), due: at(9 * DAY), ...changed });
 }
 
 export function auditSummary(changed: Partial<AuditSummary> = {}): AuditSummary {

@@ -404,7 +404,7 @@ describe('the signals of a cluster', () => {
   });
 
   it('tell the worst finding, when it bites, and how many more there are', () => {
-    const worst = expiryFinding({ severity: 'critical', message: 'etcd server ends in 2 days', due: at(2 * DAY) });
+    const worst = expiryFinding({ severity: 'critical', due: at(2 * DAY) });
     const later = expiryFinding({ severity: 'critical', object: 'b', due: at(3 * DAY), what: 'etcd-server' });
     const audit = auditSummary({
       findings: [later, worst],
@@ -418,7 +418,8 @@ describe('the signals of a cluster', () => {
         id: 'CertificatesCritical',
         value: 5,
         classes: { 'kube-apiserver': 4, 'etcd-server': 1 },
-        story: 'etcd server ends in 2 days, and 4 more',
+        story:
+          'the kube-apiserver certificate at 10.0.1.31:6443 expires in 2 days, on 2026-11-23 10:00 UTC, and 4 more',
         since: worst.since,
         due: at(2 * DAY),
         command: 'certmarshal rollout plan --kubeconfig KUBECONFIG --management-kubeconfig MANAGEMENT --cluster paris',
@@ -456,7 +457,6 @@ describe('the signals of a cluster', () => {
         severity: 'warning',
         what: undefined,
         since: at(-hours * 60 * MINUTE),
-        message: `${object} fails`,
       });
     const gaps = (...findings: readonly ReturnType<typeof gap>[]) => {
       const tally = findings.map(({ code }) => ({ code, severity: 'warning' as const, count: 1 }));
@@ -473,7 +473,7 @@ describe('the signals of a cluster', () => {
     expect(signal).toMatchObject({
       id: 'CoverageGapHours',
       value: 50,
-      story: expect.stringMatching(/fails, and 1 more$/),
+      story: expect.stringMatching(/^the source nodes .*, and 1 more$/),
     });
   });
 

@@ -161,8 +161,7 @@ describe('the template of the hub', () => {
       <StatePolicy> Deny s3:PutObject on <State>/registry.json.gz to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <StatePolicy> Deny s3:PutObject on <State>/report.html to {AWS:*} if {ArnNotEquals:{aws:PrincipalArn:[<DispatchRole>]}}
       <SweepRole> Allow ec2:DescribeInstances on * if {StringEquals:{aws:RequestedRegion:[eu-central-1]}}
-      <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
-      <SweepRole> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
+      <SweepRole> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
       <SweepRole> Allow logs:CreateLogStream logs:PutLogEvents on <LanedefaultSweepLogs>
       <SweepRole> Allow s3:GetObject on <State>/orders/*
       <SweepRole> Allow s3:GetObject on <State>/outcomes/default/*

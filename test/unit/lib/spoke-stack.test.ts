@@ -74,12 +74,9 @@ describe('the spoke stacks', () => {
     const statements = role === undefined ? [] : statementsOf(role);
     expect(statements.filter((line) => !line.includes(' sts:')).join('\n')).toMatchInlineSnapshot(`
       "<Rolecertmarshalspoke> Allow ec2:DescribeInstances eks:ListClusters on * if {StringEquals:{aws:RequestedRegion:[eu-central-1,eu-west-1,us-east-1]}}
-      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
-      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:eu-west-1:<AccountId>:cluster/*
-      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities eks:ListNodegroups on arn:<Partition>:eks:us-east-1:<AccountId>:cluster/*
-      <Rolecertmarshalspoke> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-central-1:<AccountId>:nodegroup/*
-      <Rolecertmarshalspoke> Allow eks:DescribeNodegroup on arn:<Partition>:eks:eu-west-1:<AccountId>:nodegroup/*
-      <Rolecertmarshalspoke> Allow eks:DescribeNodegroup on arn:<Partition>:eks:us-east-1:<AccountId>:nodegroup/*"
+      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities on arn:<Partition>:eks:eu-central-1:<AccountId>:cluster/*
+      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities on arn:<Partition>:eks:eu-west-1:<AccountId>:cluster/*
+      <Rolecertmarshalspoke> Allow eks:DescribeCertificateAuthority eks:DescribeCluster eks:ListCertificateAuthorities on arn:<Partition>:eks:us-east-1:<AccountId>:cluster/*"
     `);
     expect(role?.toJSON()['Resources']).toEqual({ Rolecertmarshalspoke: expect.anything() });
   });

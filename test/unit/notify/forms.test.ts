@@ -104,7 +104,13 @@ const hostileMessage: fc.Arbitrary<Message> = fc
   })
   .map(({ alarm, state, isIndexed, id, name, what, story, object, reason }) => {
     const event = contributorEvent(alarm, state, { Cluster: id, Class: what });
-    const finding = expiryFinding({ severity: 'critical', cluster: id, object, message: story, due: at(DAY) });
+    const finding = expiryFinding({
+      severity: 'critical',
+      cluster: id,
+      object,
+      due: at(DAY),
+      facts: { where: story, source: 'tls', basis: 'certificate', effect: story },
+    });
     const one = cluster(id, [firing(alarm, { story, classes: { [what]: 9 } })], {
       name,
       namespace: name,

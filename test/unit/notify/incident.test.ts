@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { linesOf } from '../../../lambdas/notify/message.ts';
 import { ALARM_IDS, ALARMS, isOnSignal } from '../../../lambdas/tables/alarms.ts';
 import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, verdictLine } from '../fleet/values.ts';
+import { SAMPLES } from '../words/samples.ts';
 import { EXAMPLES, textOf } from './examples.ts';
 import { alarmEvent, cluster, contributorEvent, firing, indexOf, messageOf } from './values.ts';
 
@@ -13,7 +14,7 @@ const etcd = (changed = {}) =>
     cluster: 'berlin',
     object: 'etcd-server 10.0.1.31:2379',
     what: 'etcd-server',
-    message: 'the etcd server certificate at 10.0.1.31:2379 expires in 9 days',
+    facts: { where: '10.0.1.31:2379', source: 'tls', basis: 'certificate' },
     ...changed,
   });
 const critical = (count = 1, changed = {}) =>
@@ -24,13 +25,21 @@ const titleOf = (...of: Parameters<typeof messageOf>) => messageOf(...of)?.title
 
 describe('the first line of an opening', () => {
   it.each([
-    ['a certificate that will expire', {}, 'expires in 9 days. Then the API server loses its storage.'],
     [
-      'one that has expired, by its code and its time, whatever the sentence says',
-      { code: 'CertificateExpired', due: at(-DAY), message: 'it expires in 3 days' },
-      'it expires in 3 days. Now the API server loses its storage.',
+      'a certificate that will expire',
+      {},
+      'expires in 9 days, on 2026-11-30 10:00 UTC. Then the API server loses its storage.',
     ],
-    ['one of which only the name is wrong', { code: 'NameMismatch', due: undefined, message: 'no' }, undefined],
+    [
+      'one that has expired since it was found',
+      { due: at(-DAY) },
+      'expired 24 hours ago, on 2026-11-20 10:00 UTC. Now the API server loses its storage.',
+    ],
+    [
+      'one of which only the name is wrong',
+      { code: 'NameMismatch', due: undefined, facts: SAMPLES.NameMismatch },
+      undefined,
+    ],
   ] as const)('says of %s what fails then', (_, finding, end) => {
     const title = titleOf(contributorEvent('CertificateCritical', 'ALARM', BERLIN), indexOf(berlin(etcd(finding))));
     expect(title?.startsWith('[critical] berlin')).toBe(true);
@@ -39,10 +48,10 @@ describe('the first line of an opening', () => {
   });
 
   it('tells of the worst certificate of the class, and how many more there are', () => {
-    const others = [etcd({ what: 'kube-apiserver', object: 'kube-apiserver x', message: 'another' }), etcd()];
+    const others = [etcd({ what: 'kube-apiserver', object: 'kube-apiserver x' }), etcd()];
     const one = cluster('berlin', [critical(3)], { audit: auditSummary({ findings: others }) });
     expect(titleOf(contributorEvent('CertificateCritical', 'ALARM', BERLIN), indexOf(one))).toContain(
-      'berlin: the etcd server certificate at 10.0.1.31:2379 expires in 9 days, and 2 more. Then',
+      'berlin: the etcd server certificate at 10.0.1.31:2379 expires in 9 days, on 2026-11-30 10:00 UTC, and 2 more. Then',
     );
   });
 
@@ -55,8 +64,13 @@ describe('the first line of an opening', () => {
     expect(one('cluster-ca')).toBe(
       `[critical] berlin, since 2026-11-21 10:00 UTC: ${ALARMS.CertificateCritical.meaning}`,
     );
-    expect(one('unknown', etcd({ code: 'NoValidCertificate', what: undefined, message: 'no', due: undefined }))).toBe(
-      '[critical] berlin, since 2026-11-20 10:00 UTC: no.',
+    expect(
+      one(
+        'unknown',
+        etcd({ code: 'NoValidCertificate', what: undefined, facts: SAMPLES.NoValidCertificate, due: undefined }),
+      ),
+    ).toBe(
+      '[critical] berlin, since 2026-11-20 10:00 UTC: the kubelet of worker-3 reports that it has no valid client certificate.',
     );
   });
 

@@ -1,7 +1,7 @@
 import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
-import type { KeptFinding } from '../../../lambdas/contracts/finding.ts';
+import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
@@ -9,6 +9,7 @@ import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { DAY_MS } from '../../../lambdas/time.ts';
+import { type FindingChanges, findingOf as sampleFinding } from '../words/samples.ts';
 
 export const AT = '2026-11-22T02:00:00.000Z';
 const NOW = Date.parse(AT);
@@ -221,20 +222,17 @@ export const REFUSED: Partial<IndexedRollout> = {
   failedCount: 2,
 };
 
-export function findingOf(cluster: string, rest: Partial<KeptFinding> = {}): KeptFinding {
-  return {
-    code: 'CertificateExpiring',
+export function findingOf(cluster: string, rest: FindingChanges = {}): ExpiryFinding {
+  return sampleFinding({
     severity: 'critical',
     cluster,
     object: 'etcd client of 10.0.1.31:6443',
     what: 'apiserver-etcd-client',
-    message: 'the etcd client certificate expires in 12 days',
     since: ago(120),
     due: inDays(12.4),
     renewedBy: 'an etcd rollout, then a rollout of the control plane machines',
-    runbook: 'docs/runbooks/certificate-expiring.md',
     ...rest,
-  };
+  });
 }
 
 /** berlin: its etcd client certificate ends, and a node asks for what belongs to its neighbour. */
@@ -258,7 +256,6 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
     severity: 'warning',
     what: 'kube-apiserver',
     object: 'kube-apiserver 10.0.1.31:6443',
-    message: 'the kube-apiserver certificate expires in 41 days',
     due: inDays(41.2),
     renewedBy: 'a rollout of the control plane machines',
   });
@@ -316,11 +313,8 @@ export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance
     code: 'IssuedNamesAnother',
     what: 'kubelet-serving',
     object: 'kubelet-serving worker-3',
-    message:
-      'the certificate of worker-3, issued 2026-11-20, approved by KubectlApprove, covers more than its node: IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
     due: undefined,
     renewedBy: undefined,
-    runbook: 'docs/runbooks/issued-names-another.md',
   });
   const audit = auditOf(seed, 'eks-anywhere', {
     counts: { critical: 1, warning: 0, info: 0 },
@@ -364,9 +358,7 @@ export function unreadableCluster(seed: number): Required<Omit<Known, 'maintenan
             code: 'CertificateExpired',
             object: 'kube-apiserver 10.0.7.2:6443',
             what: 'kube-apiserver',
-            message: 'the kube-apiserver certificate expired 25 hours ago',
             due: inDays(-1.08),
-            runbook: 'docs/runbooks/certificate-expired.md',
           }),
         ],
         findingCount: 1,
@@ -393,11 +385,9 @@ export function warningCluster(seed: number): Required<Omit<Known, 'maintenance'
     severity: 'warning',
     what: 'kubelet-serving',
     object: 'system:node:worker-9',
-    message: 'the kubelet of worker-9 used 93 % of the life of its serving certificate and did not renew it',
     since: ago(300),
     due: inDays(3.1),
     renewedBy: 'the kubelet, automatically, once its request is approved',
-    runbook: 'docs/runbooks/kubelet-renewal-overdue.md',
   });
   const audit = auditOf(seed, 'eks', {
     counts: { critical: 0, warning: 1, info: 0 },
@@ -480,7 +470,7 @@ export function worstFleet(count: number): FleetHealth {
           code: codes[index % codes.length] ?? 'SourceLost',
           severity: index % 2 === 0 ? 'critical' : 'warning',
           object: long(`thing ${index}`).slice(0, 200),
-          message: long(`finding ${index}`),
+          renewedBy: long(`finding ${index}`),
         }),
       );
       const verdicts = (indexed.verdicts ?? []).slice(0, 1);

@@ -3,14 +3,15 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import type { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { Facts } from '../../../lambdas/contracts/facts.ts';
 import type { IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
-import { EXPIRED_OR_CA } from '../../../lambdas/expired-endpoint.ts';
 import type { FleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import { clusterDetails } from '../../../lambdas/page/cluster-details.ts';
 import { renderPage } from '../../../lambdas/page/page.ts';
 import SCRIPT from '../../../lambdas/page/script.json' with { type: 'json' };
 import { STYLE } from '../../../lambdas/page/style.ts';
 import { cut } from '../../../lambdas/page/words.ts';
+import { SAMPLES } from '../words/samples.ts';
 import {
   AT,
   ago,
@@ -195,7 +196,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        message: `the source ${source} could not be read (certificate: list: ${EXPIRED_OR_CA})`,
+        facts: { ...SAMPLES.SourceUnread, isServerExpired: true } as Facts<'SourceUnread'>,
       });
     const audit = {
       ...indexed.audit!,
@@ -227,7 +228,7 @@ describe('what it tells', () => {
     ]);
     expect(moreFindings).toBeUndefined();
     // Findings with a cause of their own stay apart.
-    const two = audit.findings.map((finding) => ({ ...finding, code: 'WeakKey' as const }));
+    const two = audit.findings.map(({ object }) => findingOf('x', { code: 'WeakKey', object }));
     expect(detailsWith({ ...audit, findings: two, tally: tallyOf(two) }).findings).toHaveLength(4);
   });
 

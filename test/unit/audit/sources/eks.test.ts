@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
-import { eksAuthorities, eksCluster, eksNodegroups } from '../../../../lambdas/audit/sources/eks.ts';
+import { eksAuthorities, eksCluster } from '../../../../lambdas/audit/sources/eks.ts';
 import type { EksAuthority } from '../../../../lambdas/aws/eks-audit.ts';
 import { AwsError } from '../../../../lambdas/aws/errors.ts';
 import { CA_ENDS, createPki, type Pki } from './certificates.ts';
@@ -130,36 +130,12 @@ describe('eks-authorities', () => {
   });
 });
 
-test('eks-nodegroups: who is to be updated; how old the nodes are the Nodes say', async () => {
-  const nodegroups = async () => [{ name: 'blue', createdAt: Date.UTC(2025, 0, 1) }];
-  expect(await eksNodegroups.observe({ ...eksContext({ nodegroups }), hasSuccessor: true })).toEqual({
-    count: 1,
-    observations: [
-      {
-        kind: 'member',
-        source: 'eks-nodegroups',
-        ...TOLD,
-        role: 'node-group',
-        name: 'node group blue',
-        createdAt: '2025-01-01T00:00:00.000Z',
-        addresses: [],
-      },
-    ],
-  });
+test.each([eksCluster, eksAuthorities])('$id is only of EKS, and throws what it is denied', async (source) => {
+  expect(source.off(contextOf(fakeClient({})).target)).toBe(false);
+  const denied = async (): Promise<never> => {
+    throw DENIED;
+  };
+  const context = eksContext({ certificateAuthority: denied, authorities: denied });
+  expect(source.off(context.target)).toBeUndefined();
+  await expect(source.observe(context)).rejects.toBe(DENIED);
 });
-
-test.each([eksCluster, eksAuthorities, eksNodegroups])(
-  '$id is only of EKS, and throws what it is denied',
-  async (source) => {
-    expect(source.off(contextOf(fakeClient({})).target)).toBe(false);
-    const denied = async (): Promise<never> => {
-      throw DENIED;
-    };
-    const context = {
-      ...eksContext({ certificateAuthority: denied, authorities: denied, nodegroups: denied }),
-      hasSuccessor: true,
-    };
-    expect(source.off(context.target)).toBeUndefined();
-    await expect(source.observe(context)).rejects.toBe(DENIED);
-  },
-);

@@ -89,7 +89,6 @@ export function contextOf(workload: KubernetesClient, around: Surroundings = {})
     members,
     authorities: [],
     issuedJudge: async () => NO_EVIDENCE,
-    hasSuccessor: false,
     remembered,
   };
 }

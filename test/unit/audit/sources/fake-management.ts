@@ -59,7 +59,7 @@ export function eksContext(eks: Partial<EksAuditReader>): AuditContext {
   };
   const context = contextOf(fakeClient({}), { provider: 'eks' });
   const turn = async () => undefined;
-  const reader = { turn, certificateAuthority: unasked, authorities: unasked, nodegroups: unasked, ...eks };
+  const reader = { turn, certificateAuthority: unasked, authorities: unasked, ...eks };
   return { ...context, target: { ...context.target, eks: reader } };
 }
 

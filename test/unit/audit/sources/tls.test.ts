@@ -95,7 +95,6 @@ function contextOf(wanted: Wanted): AuditContext {
     members: wanted.members ?? [],
     authorities: wanted.authorities ?? authorities,
     issuedJudge: async () => NO_EVIDENCE,
-    hasSuccessor: false,
     remembered: new Set(),
   };
 }

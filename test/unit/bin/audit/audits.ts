@@ -2,7 +2,7 @@ import type { AuditReport } from '../../../../lambdas/audit/audit.ts';
 import type { CertificateGroup } from '../../../../lambdas/audit/rules/certificate-groups.ts';
 import type { ExpiryFinding } from '../../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
-import { runbookOf } from '../../../../lambdas/tables/finding-codes.ts';
+import { type FindingChanges, findingOf as sampleFinding } from '../../words/samples.ts';
 
 export const NOW = Date.parse('2026-11-21T10:00:00Z');
 const SEEN = '2026-11-21T09:59:58.000Z';
@@ -27,21 +27,16 @@ export function certificateOf(changes: Partial<CertificateObservation> = {}): Ce
   };
 }
 
-export function findingOf(changes: Partial<ExpiryFinding> = {}): ExpiryFinding {
-  const { code = 'CertificateExpiring' } = changes;
-  return {
-    code,
+/** Of etcd, which ends in 11 days. */
+export function findingOf(changes: FindingChanges = {}): ExpiryFinding {
+  return sampleFinding({
     severity: 'critical',
-    cluster: 'berlin',
     object: 'etcd server 10.0.1.31:2379',
     what: 'etcd-server',
-    message: 'the etcd server certificate ends in 11 days, and nothing renews it by itself',
     since: '2026-11-21T08:00:00.000Z',
     due: '2026-12-03T08:11:00.000Z',
-    command: 'certmarshal probe 10.0.1.31:2379',
-    runbook: runbookOf(code),
     ...changes,
-  };
+  });
 }
 
 export const READ: readonly Observation[] = [

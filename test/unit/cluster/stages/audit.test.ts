@@ -15,18 +15,7 @@ import type { Snapshot } from '../../../../lambdas/contracts/snapshot.ts';
 import type { Target } from '../../../../lambdas/contracts/target.ts';
 import { foldOutcomes } from '../../../../lambdas/fleet/fold-outcomes.ts';
 import { decodeSnapshot, encodeSnapshot } from '../../../unit/audit/stored-snapshot.ts';
-import {
-  at,
-  auditedFinding,
-  DAY,
-  DUBLIN,
-  expiryFinding,
-  MINUTE,
-  NOW,
-  PARIS,
-  swept,
-  TROUBLE,
-} from '../../fleet/values.ts';
+import { at, DAY, DUBLIN, expiryFinding, MINUTE, NOW, PARIS, swept, TROUBLE } from '../../fleet/values.ts';
 import { contextOf } from '../stage-context.ts';
 
 const ORDERED: OrderedAudit = { secrets: false, kubeletMetrics: false };
@@ -68,11 +57,11 @@ function auditor(snapshots: Snapshots, engine: Partial<AuditEngine> = {}) {
       async audit(target, { previous }) {
         seen.targets.push(target);
         seen.previous.push(previous);
-        return { snapshot: snapshot({ findings: [auditedFinding()] }), durationMs: 40, requests: 1 };
+        return { snapshot: snapshot({ findings: [expiryFinding()] }), durationMs: 40, requests: 1 };
       },
       auditUnopened: async (_target, problem, { previous }) => {
         seen.previous.push(previous);
-        const finding = auditedFinding({ code: 'SourceUnread', message: problem.message });
+        const finding = expiryFinding({ code: 'SourceUnread', object: problem.message });
         return { snapshot: snapshot({ findings: [finding] }), durationMs: 0, requests: 0 };
       },
       ...engine,
@@ -102,14 +91,14 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(snapshots);
     const summary = await audit(due());
     expect(seen.previous).toEqual([before]);
-    expect(state.written).toEqual([[snapshot({ findings: [auditedFinding()] }), '"1"']]);
+    expect(state.written).toEqual([[snapshot({ findings: [expiryFinding()] }), '"1"']]);
     expect(summary).toMatchObject({ findingCount: 1, durationMs: 40 });
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
     expect(summary).not.toHaveProperty('partial', expect.anything());
   });
 
   it('only says what the last snapshot has where nothing else is ordered, and writes nothing', async () => {
-    const before = snapshot({ auditedAt: at(-DAY), findings: [auditedFinding()], partial: true });
+    const before = snapshot({ auditedAt: at(-DAY), findings: [expiryFinding()], partial: true });
     const context = due({ due: { ...ORDERED, stored: true } });
     const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
     const { seen, audit } = auditor(snapshots);
@@ -125,7 +114,7 @@ describe('createAuditStage', () => {
 
   it('does not write what is stored already, and tells of its own audit all the same', async () => {
     const { state, snapshots } = bucket({
-      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-15 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     const summary = await auditor(snapshots).audit(due({ known: true }));
@@ -134,7 +123,7 @@ describe('createAuditStage', () => {
     expect(summary).not.toHaveProperty('snapshotProblem', expect.anything());
 
     const old = bucket({
-      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [auditedFinding()] }),
+      snapshot: snapshot({ auditedAt: at(-120 * MINUTE), findings: [expiryFinding()] }),
       etag: '"1"',
     });
     await auditor(old.snapshots).audit(due({ known: true }));
@@ -315,7 +304,7 @@ describe('createAuditStage', () => {
     const { seen, audit } = auditor(bucket({ snapshot: before, etag: '"1"' }).snapshots);
     const summary = await audit(due({ open: undefined }));
     expect(seen).toEqual({ targets: [], previous: [before] });
-    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', message: TROUBLE.message }]);
+    expect(summary.findings).toMatchObject([{ code: 'SourceUnread', object: TROUBLE.message }]);
   });
 
   it('hides no bug', async () => {
