@@ -111,10 +111,8 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
   // The signal tells of the worst class.
-  const about = what === undefined ? signal : finding;
-  const story =
-    (what === undefined ? signal?.story : finding && messageOf(finding, now)) ??
-    table.ALARMS[alarm].meaning.slice(0, -1);
+  const [about, said] = what === undefined ? [signal, signal?.story] : [finding, finding && messageOf(finding, now)];
+  const story = said ?? table.ALARMS[alarm].meaning.slice(0, -1);
   const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
   const command = commandFor(incident, cluster, finding);
   return {
@@ -141,9 +139,10 @@ function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: Expir
   const known = inertCluster(cluster.id, cluster);
   const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
   if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
-  const places = finding !== undefined && 'places' in finding.facts ? finding.facts.places.first : [];
-  const isInert = (name: string | undefined) => name !== undefined && inertWord(name) !== '';
-  if (finding !== undefined && [known.name, finding.object, ...places].every(isInert)) return nextOf(finding, known);
+  if (finding !== undefined) {
+    const places = 'places' in finding.facts ? finding.facts.places.first : [];
+    if ([known.name, finding.object, ...places].every((name) => inertWord(name) !== '')) return nextOf(finding, known);
+  }
   return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
 }
 
@@ -161,8 +160,8 @@ function closed(incident: Incident): Words {
   const remain = cluster === GROUP ? culprits.length : 0;
   const left = remain === 0 ? '' : `; ${counted(remain, 'incident')} of their own remain`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
-  const [first, second] = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
-  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : [first, second];
+  const notWorse = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
+  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;
   return {
     title: `[${sign}] ${labelOf(incident)}: ${now} since ${dateOf(at)}${left}. It was: ${table.ALARMS[alarm].meaning}`,
     lines: index?.health === undefined ? [`CloudWatch: ${reason}`] : [],

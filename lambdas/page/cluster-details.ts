@@ -156,7 +156,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     ),
     moreProblems: positive(findings.length - most.problems),
     auditedAt: audit?.auditedAt,
-    partial: audit?.partial,
     snapshotProblem: audit?.snapshotProblem && cut(audit.snapshotProblem, 300),
     read: filled(indexes(audit?.sources.read)),
     unread: filled(indexes(audit?.sources.unread)),

@@ -64,8 +64,13 @@ describe('the first line of an opening', () => {
     expect(one('cluster-ca')).toBe(
       `[critical] berlin, since 2026-11-21 10:00 UTC: ${ALARMS.CertificateCritical.meaning}`,
     );
-    expect(one('unknown', etcd({ code: 'NoValidCertificate', what: undefined, message: 'no', due: undefined }))).toBe(
-      '[critical] berlin, since 2026-11-20 10:00 UTC: no.',
+    expect(
+      one(
+        'unknown',
+        etcd({ code: 'NoValidCertificate', what: undefined, facts: SAMPLES.NoValidCertificate, due: undefined }),
+      ),
+    ).toBe(
+      '[critical] berlin, since 2026-11-20 10:00 UTC: the kubelet of worker-3 reports that it has no valid client certificate.',
     );
   });
 
