@@ -412,7 +412,10 @@ describe('the next command', () => {
     ],
     [
       'a source behind an expired API server',
-      { code: 'SourceUnread', facts: { ...SAMPLES.SourceUnread, isServerExpired: true } as Facts<'SourceUnread'> },
+      {
+        code: 'SourceUnread',
+        facts: { ...SAMPLES.SourceUnread, problem: 'certificate-expired' } as Facts<'SourceUnread'>,
+      },
       'certmarshal runbook recovery',
     ],
     [
