@@ -18,7 +18,7 @@ export function doctorLines(groups: readonly GroupResult[]): Lines {
     groups.map(({ subject, note, checks }) => [
       '',
       hang('', strong(printable(subject)) + (note === undefined ? '' : `: ${printable(note, 500)}`)),
-      rowLines(rows(checks)),
+      table(rows(checks), TABLE_FROM),
       fixes(checks).map(([ids, fix]) => fixLines(ids, fix)),
     ]),
   ];
@@ -41,16 +41,6 @@ function story(groups: readonly GroupResult[]): string {
 const MARKS = { passed: '✔', failed: '✖', warning: '!', skipped: '·' } as const;
 
 type Row = readonly [mark: string, id: string, object: string, found: string];
-
-function rowLines(lines: readonly Row[]): Lines {
-  return (width) =>
-    width === undefined || width >= TABLE_FROM
-      ? table(lines)
-      : lines.map(([mark, id, object, found]) => {
-          const rest = [object, found].filter((text) => text !== '').join(': ');
-          return hang(`  ${mark}  `, rest === '' ? id : `${id}  ${rest}`);
-        });
-}
 
 /** One row per check that ran, followed by one for all checks that it blocks. */
 function rows(checks: readonly CheckResult[]): Row[] {

@@ -33,17 +33,14 @@ export interface AwsErrorDetails extends Failure {
 /** Every failure of a call to AWS. No message contains a credential. */
 export class AwsError extends Error {
   override readonly name = 'AwsError';
-  readonly kind: AwsErrorKind;
-  readonly object: string;
-  readonly problem: string;
-  readonly remedy: string;
+  readonly kind!: AwsErrorKind;
+  readonly object!: string;
+  readonly problem!: string;
+  readonly remedy!: string;
 
-  constructor({ kind, object, problem, remedy }: AwsErrorDetails) {
-    super(`${object}: ${problem}. ${remedy}`);
-    this.kind = kind;
-    this.object = object;
-    this.problem = problem;
-    this.remedy = remedy;
+  constructor(details: AwsErrorDetails) {
+    super(`${details.object}: ${details.problem}. ${details.remedy}`);
+    Object.assign(this, details);
   }
 }
 

@@ -199,11 +199,12 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || compare(a.csr, b.csr));
   const newest = hostile.at(-1);
   if (newest === undefined) return undefined;
+  const nodes = [...new Set(hostile.toReversed().map(({ node }) => printable(node, 253)))];
   return {
     id: 'RequestsHostile',
-    value: hostile.length,
-    parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'unknown', 253)))].slice(0, 30),
-    story: `${hostileStory(newest)}; not approved${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
+    value: nodes.length,
+    parts: nodes.slice(0, 30),
+    story: `${hostileStory(newest)}; not approved${nodes.length > 1 ? `, and ${nodes.length - 1} more` : ''}`,
     since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),
   };

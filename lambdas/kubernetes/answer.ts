@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import { date, span } from '../words.ts';
 import type { Credentials } from './connection.ts';
-import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
+import { KubernetesError, type KubernetesErrorDetails, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { cutItems, hasTooManyValues } from './json-values.ts';
 import { missingRight, type Right } from './missing-right.ts';
@@ -25,7 +25,7 @@ export interface AnswerContext {
   readonly maxItemMembers?: number | undefined;
 }
 
-const IS_A_PROXY_IN_BETWEEN = 'is there a proxy or a login page in between?';
+const SENDS_JSON = 'The API always sends JSON:';
 
 /**
  * The JSON object of a 2xx answer.
@@ -38,36 +38,18 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
   const mediaType = mediaTypeOf(reply);
   const body = wholeBody(reply, mediaType, context);
 
-  const notKubernetes = (problem: string, remedy: string): KubernetesError =>
-    new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
-  if (body.length === 0) {
-    throw notKubernetes(`answered ${status} with an empty body`, `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`);
-  }
-  if (mediaType === 'text/html') throw html(reply.status, object);
-  if (mediaType !== 'application/json') {
-    throw notKubernetes(
-      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
-      `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`,
-    );
-  }
+  const about = { object, status };
+  if (body.length === 0) throw notKubernetes(about, `answered ${status} with an empty body`, SENDS_JSON);
+  if (mediaType !== 'application/json') throw otherMedia(about, mediaType, context, SENDS_JSON);
   if (context.maxItemMembers !== undefined) cutItems(body, context.maxItemMembers);
   if (hasTooManyValues(body)) {
-    throw new KubernetesError({
-      kind: 'too-large',
-      object,
-      status,
-      problem: 'the answer has more values than certmarshal reads',
-      remedy: 'Find an object with an unusual number of fields, or check that the server is an API server.',
-    });
+    const problem = 'the answer has more values than certmarshal reads';
+    const remedy = 'Find an object with an unusual number of fields, or check that the server is an API server.';
+    throw new KubernetesError({ kind: 'too-large', ...about, problem, remedy });
   }
   const json = parseObject(body);
-  if (json === undefined) {
-    throw notKubernetes(
-      'the answer is not one whole JSON object',
-      `It was cut off or rewritten: ${IS_A_PROXY_IN_BETWEEN}`,
-    );
-  }
-  return json;
+  if (json !== undefined) return json;
+  throw notKubernetes(about, 'the answer is not one whole JSON object', 'It was cut off or rewritten:');
 }
 
 /**
@@ -79,15 +61,22 @@ export function readTextAnswer(reply: Reply, context: AnswerContext): string {
   const mediaType = mediaTypeOf(reply);
   const body = wholeBody(reply, mediaType, context);
   if (mediaType === 'text/plain') return body.toString('utf8');
-  if (mediaType === 'text/html') throw html(reply.status, context.object);
-  throw new KubernetesError({
-    kind: 'not-kubernetes',
-    object: context.object,
-    status: reply.status,
-    problem:
-      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
-    remedy: `Plain text was asked for: ${IS_A_PROXY_IN_BETWEEN}`,
-  });
+  throw otherMedia({ object: context.object, status: reply.status }, mediaType, context, 'Plain text was asked for:');
+}
+
+type About = Pick<KubernetesErrorDetails, 'object' | 'status' | 'retryAfterMs'>;
+
+/** @param remedy before the question for a proxy */
+function notKubernetes(about: About, problem: string, remedy: string): KubernetesError {
+  const question = `${remedy} is there a proxy or a login page in between?`;
+  return new KubernetesError({ kind: 'not-kubernetes', ...about, problem, remedy: question });
+}
+
+function otherMedia(about: About, mediaType: string, { secrets }: AnswerContext, remedy: string): KubernetesError {
+  if (mediaType === 'text/html') return html(about);
+  const problem =
+    mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, secrets)}`;
+  return notKubernetes(about, problem, remedy);
 }
 
 function mediaTypeOf({ headers }: Reply): string {
@@ -98,13 +87,9 @@ function wholeBody(reply: Reply, mediaType: string, context: AnswerContext): Buf
   const { status, body } = reply;
   if (status < 200 || status >= 300) throw refusal(reply, mediaType, context);
   if (body !== undefined) return body;
-  throw new KubernetesError({
-    kind: 'too-large',
-    object: context.object,
-    status,
-    problem: 'the answer is larger than certmarshal reads',
-    remedy: 'Find an object of unusual size, or check that the server is an API server.',
-  });
+  const problem = 'the answer is larger than certmarshal reads';
+  const remedy = 'Find an object of unusual size, or check that the server is an API server.';
+  throw new KubernetesError({ kind: 'too-large', object: context.object, status, problem, remedy });
 }
 
 function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {
@@ -113,15 +98,11 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (status >= 300 && status < 400) {
-    return new KubernetesError({
-      kind: 'not-kubernetes',
-      object,
-      status,
-      problem: `answered ${status}, a redirect`,
-      remedy: 'Redirects are never followed: use the URL of the API server itself.',
-    });
+    const problem = `answered ${status}, a redirect`;
+    const remedy = 'Redirects are never followed: use the URL of the API server itself.';
+    return new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
   }
-  if (mediaType === 'text/html') return html(status, object, wait);
+  if (mediaType === 'text/html') return html({ object, status, ...wait });
   const body = mediaType === 'application/json' && reply.body !== undefined ? parseObject(reply.body) : undefined;
   const answered = body?.['kind'] === 'Status' ? body : {};
   const reason = printable(text(answered, 'reason') ?? '', secrets);
@@ -147,15 +128,8 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
   });
 }
 
-function html(status: number, object: string, wait: { readonly retryAfterMs?: number } = {}): KubernetesError {
-  return new KubernetesError({
-    kind: 'not-kubernetes',
-    object,
-    status,
-    problem: `answered ${status} with HTML`,
-    remedy: `The endpoint answers HTML: ${IS_A_PROXY_IN_BETWEEN}`,
-    ...wait,
-  });
+function html(about: About): KubernetesError {
+  return notKubernetes(about, `answered ${about.status} with HTML`, 'The endpoint answers HTML:');
 }
 
 type RefusalKind = Extract<
@@ -163,23 +137,17 @@ type RefusalKind = Extract<
   'unauthorized' | 'forbidden' | 'not-found' | 'conflict' | 'gone' | 'throttled' | 'server' | 'invalid'
 >;
 
+const KINDS: ReadonlyMap<number, RefusalKind> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'not-found'],
+  [409, 'conflict'],
+  [410, 'gone'],
+  [429, 'throttled'],
+]);
+
 function kindOf(status: number): RefusalKind {
-  switch (status) {
-    case 401:
-      return 'unauthorized';
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'not-found';
-    case 409:
-      return 'conflict';
-    case 410:
-      return 'gone';
-    case 429:
-      return 'throttled';
-    default:
-      return status >= 500 ? 'server' : 'invalid';
-  }
+  return KINDS.get(status) ?? (status >= 500 ? 'server' : 'invalid');
 }
 
 function remedyFor(kind: RefusalKind, right: Right | undefined, credentials: keyof typeof REFUSED_CREDENTIALS): string {

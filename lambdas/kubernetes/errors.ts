@@ -74,10 +74,10 @@ export interface SkippedItems {
 /** Every failure of a call to an API server. No message contains a credential or an unescaped byte of the answer. */
 export class KubernetesError extends Error {
   override readonly name = 'KubernetesError';
-  readonly kind: KubernetesErrorKind;
-  readonly object: string;
-  readonly problem: string;
-  readonly remedy: string;
+  readonly kind!: KubernetesErrorKind;
+  readonly object!: string;
+  readonly problem!: string;
+  readonly remedy!: string;
   readonly status?: number;
   readonly reason?: string;
   readonly retryAfterMs?: number;
@@ -87,15 +87,6 @@ export class KubernetesError extends Error {
 
   constructor(details: KubernetesErrorDetails, options?: ErrorOptions) {
     super(`${details.object}: ${details.problem}. ${details.remedy}`, options);
-    this.kind = details.kind;
-    this.object = details.object;
-    this.problem = details.problem;
-    this.remedy = details.remedy;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.reason !== undefined) this.reason = details.reason;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
-    if (details.code !== undefined) this.code = details.code;
-    if (details.continueToken !== undefined) this.continueToken = details.continueToken;
-    if (details.skipped !== undefined) this.skipped = details.skipped;
+    Object.assign(this, details);
   }
 }

@@ -3,7 +3,6 @@ import type { RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
-import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { print, printJson } from '../../io.ts';
 import type { Lines } from '../../terminal/draw.ts';
@@ -105,9 +104,6 @@ function storyOf({ state, progress }: RolloutStep): string {
   return `${state}, ${replaced} of ${wanted} replaced, ${verified} verified`;
 }
 
-/** Their messages begin with the state. */
-const NAMED: ReadonlySet<RolloutState> = new Set(['rolling', 'verifying', 'held', 'done']);
-
 const keyOf = ({ object, message }: Problem) => `${object}\n${message}`;
 
 function changeLines(before: RolloutLook, now: RolloutLook, program: string, at: number): readonly Lines[] {
@@ -116,9 +112,7 @@ function changeLines(before: RolloutLook, now: RolloutLook, program: string, at:
   const news = [...now.observed.unread, ...now.problems].filter((problem) => !known.has(keyOf(problem)));
   const { state, message, progress } = now.step;
   const changed = [
-    ...(before.step.state === state
-      ? []
-      : [`${before.step.state} → ${NAMED.has(state) ? '' : `${state}: `}${safe(message)}`]),
+    ...(before.step.state === state ? [] : [`${before.step.state} → ${safe(message)}`]),
     ...changes(before.step.progress, progress),
     ...changes(before.step.progress?.etcd, progress?.etcd),
     ...writtenLines(now),

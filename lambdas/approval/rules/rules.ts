@@ -245,8 +245,8 @@ export const RULES = [
       if (ownership === undefined || ownership.proofs.length === 0) return fail('SanMissing', 'no name to prove');
       const { failure, proofs } = ownership;
       if (failure === undefined) return pass(`${proofs.length} of ${proofs.length}`);
-      const { reason, facts, hostile: isHostile } = failure;
-      return { passed: false, found: verdictSentence(facts), reason, hostile: isHostile, facts };
+      const { isOfAnother: _isOfAnother, ...found } = failure;
+      return { passed: false, found: verdictSentence(failure.facts), ...found };
     }),
   },
   {

@@ -169,29 +169,6 @@ x: tried as y
   → resolve: Look.`);
   });
 
-  it('has a paragraph for each check where a table has no room', () => {
-    const result = { title: 'x', object: 'all', status: 'passed' as const };
-    const id = 'update-certificatesigningrequests-approval';
-    const host = '0123456789ABCDEF0123456789ABCDEF.gr7.eu-central-1.eks.amazonaws.com';
-    const checks = [
-      { ...result, id, found: 'granted' },
-      { ...result, id: 'certificate', object: host, found: 'trusted, valid until 2027-01-01' },
-      { ...result, id: 'approve-signers', object: 'kubernetes.io/kubelet-serving', found: 'granted' },
-    ];
-    expect(
-      draw(doctorLines([{ subject: 'x', checks }]), { width: 80 })
-        .split('\n')
-        .slice(2),
-    ).toEqual([
-      'x',
-      `  ✔  ${id}  all: granted`,
-      `  ✔  certificate`,
-      `     ${host}:`,
-      '     trusted, valid until 2027-01-01',
-      '  ✔  approve-signers  kubernetes.io/kubelet-serving: granted',
-    ]);
-  });
-
   it('has colours only for a person who wants them, and never breaks a command', () => {
     const terminal = { isTTY: true };
     expect(draw(doctorLines(groups), screenOf({ ...terminal, columns: 80 }, {}))).toContain('\u001b[31m✖');

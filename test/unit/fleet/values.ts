@@ -211,9 +211,8 @@ export function rolloutSummary(changed: Partial<RolloutSummary> = {}): RolloutSu
     message: '1 of 3 machines is replaced',
     at: at(),
     rollout: { id: 'paris-20261121', start: at(), trigger: 'schedule' },
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     ...changed,
   };
 }

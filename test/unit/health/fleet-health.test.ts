@@ -358,7 +358,7 @@ describe('the signals of a cluster', () => {
     ],
     [
       'with a hostile node',
-      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2' })] } },
+      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2', node: 'worker-4' })] } },
       { RequestsHostile: 2 },
       'critical',
     ],

@@ -20,9 +20,8 @@ function rollout(state: RolloutState, changed: Partial<IndexedRollout> = {}): In
     message: 'a rollout of 3 control plane machines is refused: 1 of 20 checks fails',
     at: at(-MINUTE),
     since: at(-DAY),
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     ...changed,
   };
 }

@@ -170,9 +170,8 @@ export function rollingCluster<T extends Known>(cluster: T, changed: Partial<Ind
     soonestEnd: inDays(35),
     span: { from: inDays(-10), until: inDays(25) },
     nextWindow: inDays(6),
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     progress: {
       wanted: 3,
       replaced: 2,
@@ -203,11 +202,11 @@ export const HELD: Partial<IndexedRollout> = {
 export const REFUSED: Partial<IndexedRollout> = {
   state: 'refused',
   message: 'a rollout of 3 control plane machines is refused: 2 of 38 checks fail',
-  failed: [
-    { id: 'etcd-backup', found: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
-    { id: 'maintenance-window', found: 'it opens in 6 days', passing: true },
+  reasons: [
+    { id: 'etcd-backup', message: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
+    { id: 'maintenance-window', message: 'it opens in 6 days', remedy: 'Wait', passing: true },
   ],
-  failedCount: 2,
+  reasonCount: 2,
 };
 
 export function findingOf(cluster: string, rest: FindingChanges = {}): ExpiryFinding {

@@ -318,7 +318,7 @@ describe('a rollout', () => {
 
   it('that a check keeps from beginning has the checks with their remedies', () => {
     expect(rolloutOf(pageOf(REFUSED))).toMatchObject({
-      failed: [
+      reasons: [
         { id: 'etcd-backup', text: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
         { id: 'maintenance-window', text: 'it opens in 6 days', passing: true },
       ],
@@ -386,9 +386,8 @@ describe('how large it is', () => {
       since: ago(9_000),
       soonestEnd: inDays(300),
       span: { from: inDays(255), until: inDays(290) },
-      failed: [],
-      failedCount: 0,
       reasons: [],
+      reasonCount: 0,
     };
     const clusters = clustersOf(1_000, 20).map((cluster, index) => {
       if (index < 10) return rollingCluster(cluster, index < 5 ? HELD : {});

@@ -82,6 +82,11 @@ const SAID: Readonly<Record<FindingCode, readonly [changes: FindingChanges, mess
     `it is unknown when ${SERVER} expires: by the age of its machine on 2026-11-19 10:00 UTC, 2 days ago, and the API server does not answer; look at it on its machine`,
     "sudo find /etc/kubernetes/pki /etc/etcd/pki /var/lib/kubeadm/pki /var/lib/etcd/pki -name '*.crt' -exec openssl x509 -noout -subject -enddate -in {} ';'",
   ],
+  Acceptance: [
+    {},
+    'audit.accept of WeakKey of kubelet-serving worker-3 ends in 71 days, on 2027-01-31 17:00 UTC',
+    AUDIT,
+  ],
   ClockSkew: [
     {},
     'the clock of https://x is at least 61 s behind ours, so every expiry time is off by that much',
