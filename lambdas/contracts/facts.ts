@@ -86,7 +86,6 @@ const Unread = z.discriminatedUnion('of', [
     message: MaybeText,
     remedy: MaybeText,
     isPartial: Flag,
-    isServerExpired: Flag,
     /** Those of earlier reads that still count. */
     certificates: Count,
   }),

@@ -34,9 +34,6 @@ export const SOURCE_IDS = [
 ] as const;
 export type SourceId = (typeof SOURCE_IDS)[number];
 
-/** The cluster's own API server answers them. */
-export const CLUSTER_SOURCES: ReadonlySet<SourceId> = new Set(SOURCE_IDS.slice(0, SOURCE_IDS.indexOf('machines')));
-
 /**
  * Sources that show a certificate only for a while: its object is deleted within the hour (kube-controller-manager, the
  * cleaner of requests). Not seeing it any more proves nothing; it holds until they show a newer one at the same place,

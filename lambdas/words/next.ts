@@ -98,7 +98,9 @@ type Unread = ExpiryFinding<'CertificateUnreadable' | 'SourceLost' | 'SourcePart
 export const unread: Next<Unread> = ({ code, facts }, cluster) => {
   if (facts.of === 'certificate') return probe(facts.where);
   if (facts.of === 'source')
-    return facts.isServerExpired ? expiredServerRunbook(providerOf(cluster)) : clusterCommand('doctor', cluster);
+    return facts.problem === 'certificate-expired'
+      ? expiredServerRunbook(providerOf(cluster))
+      : clusterCommand('doctor', cluster);
   if (facts.of !== 'places') return undefined;
   // Reading what is no certificate was no problem: the first place shows it.
   const isOne = code === 'CertificateUnreadable' || facts.places.count === 1;

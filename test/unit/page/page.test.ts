@@ -195,7 +195,7 @@ describe('what it tells', () => {
         severity: 'warning',
         object: `source ${source}`,
         what: undefined,
-        facts: { ...SAMPLES.SourceUnread, isServerExpired: true } as Facts<'SourceUnread'>,
+        facts: { ...SAMPLES.SourceUnread, problem: 'certificate-expired' } as Facts<'SourceUnread'>,
       });
     const audit = {
       ...indexed.audit!,

@@ -185,174 +185,99 @@ describe.each(CODES)('a finding %s', (code) => {
   });
 });
 
-it.each<[string, FindingChanges, string]>([
+const SOON = { due: days(2) };
+const EFFECT = { effect: 'CREATE of pods fails' };
+const ONE = { first: ['a'], count: 1 };
+const MANY = { first: ['a', 'b', 'c', 'd'], count: 30 };
+it.each<[FindingCode, object, string, FindingChanges?]>([
+  ['CertificateExpiring', { basis: 'status' }, ' UTC, according to a status', SOON],
+  ['CertificateExpiring', { basis: 'annotation' }, ' UTC, according to an annotation', SOON],
+  ['CertificateExpiring', { basis: 'inference', estimate: 'run' }, 'estimated from another certificate of its', SOON],
   [
-    'an estimate',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, basis: 'inference', estimate: 'run' } },
-    'expires in 2 days, on 2026-11-23 10:00 UTC, estimated from another certificate of its machine: the certificate itself was not seen',
+    'CertificateExpiring',
+    { basis: 'inference' },
+    'from the age of its machine: the certificate itself was not seen',
+    SOON,
   ],
   [
-    'the latest end',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, basis: 'inference', estimate: 'latest' } },
-    'on 2026-11-23 10:00 UTC at the latest, estimated from the age of its Machine: neither its Node nor a certificate of that machine was seen',
+    'CertificateExpiring',
+    { basis: 'inference', estimate: 'latest' },
+    ' at the latest, estimated from the age of',
+    SOON,
   ],
+  ['CertificateExpiring', EFFECT, ' UTC; then CREATE of pods fails', SOON],
   [
-    'a status',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, basis: 'status' } },
-    ' UTC, according to a status',
-  ],
-  [
-    'what fails then',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, effect: 'CREATE of pods fails' } },
-    ' UTC; then CREATE of pods fails',
-  ],
-  [
-    'what fails now, where it has expired since',
-    { due: days(-1), facts: { ...SAMPLES.CertificateExpiring, effect: 'CREATE of pods fails' } },
+    'CertificateExpiring',
+    EFFECT,
     'expired 24 hours ago, on 2026-11-20 10:00 UTC: CREATE of pods fails',
+    { due: days(-1) },
+  ],
+  ['CertificateExpiring', { renewalDue: days(-1) }, '; it should have been renewed on 2026-11-20 10:00 UTC', SOON],
+  ['CertificateExpiring', { renewalFailure: 'it fails' }, ' UTC; it fails', SOON],
+  ['CertificateExpiring', { alsoAt: ONE }, ' UTC; also at a', SOON],
+  [
+    'CertificateExpiring',
+    {},
+    '; it was last seen 24 hours ago and cannot be checked now',
+    { ...SOON, lastSeen: days(-1) },
+  ],
+  ['CertificateNotYetValid', { isNever: true }, ' 10:00 UTC, so it is never valid: issue it again'],
+  ['KubeletRenewalOverdue', { lifeMs: 48 * HOUR }, '; its issue date is not known, so a lifetime of 2 days is assumed'],
+  ['AuthorityBoundsLeaves', { cutShort: ONE }, ', and so 1 certificate that it signed is cut short: a'],
+  ['IssuerUnknown', { subject: 'CN=y' }, `where ${SERVER} should be, a server presents that of CN=y: something else`],
+  ['IssuerUnknown', { isIssuedBefore: true }, 'is self-signed, but the earlier one was issued by the cluster'],
+  ['KubeletNameMismatch', { commonName: undefined }, 'is absent, not system:node:worker-3'],
+  ['WeakKey', { position: 1, isOfChain: true }, 'the key of certificate 2 of the chain at 10.0.1.31:6443 is too weak'],
+  ['WeakKey', { position: 1 }, 'of the CA bundle certificate (number 2) at 10.0.1.31:6443 is', { what: 'ca-bundle' }],
+  [
+    'ExpiryUnknown',
+    { renewed: SAMPLES.StaleAnnotation.other },
+    'UTC: its machine was renewed in place, perhaps without it',
+  ],
+  ['ExpiryUnknown', {}, ', but the API server has answered since; look', { severity: 'warning' }],
+  ['ExpiryUnknown', { lastAnswer: days(-3) }, ', and the API server last answered 3 days ago; look'],
+  ['StaleAnnotation', { other: { ...SAMPLES.StaleAnnotation.best, basis: 'status' } }, '; trust the first'],
+  ['StaleAnnotation', {}, 'certificates-expiry of the Machine', { what: 'etcd-server' }],
+  ['IssuedUnproven', { isAddress: true }, '; if the next audit sees that too, it is critical'],
+  [
+    'SourceUnread',
+    { of: 'evidence', certificates: 2, where: 'a', why: 'b' },
+    '2 kubelet certificates could not be judged, ',
   ],
   [
-    'a late renewal',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, renewalDue: days(-1), renewalFailure: 'it fails' } },
-    'UTC; it should have been renewed on 2026-11-20 10:00 UTC; it fails',
+    'SourceUnread',
+    { problem: undefined, certificates: 1 },
+    'was not checked; 1 certificate seen there earlier still counts',
   ],
   [
-    'its other places',
-    { due: days(2), facts: { ...SAMPLES.CertificateExpiring, alsoAt: { first: ['a', 'b'], count: 2 } } },
-    ' UTC; also at a, b',
-  ],
-  ['its age', { due: days(2), lastSeen: days(-1) }, 'UTC; it was last seen 24 hours ago and cannot be checked now'],
-  [
-    'that it is never valid',
-    { code: 'CertificateNotYetValid', facts: { ...SAMPLES.CertificateNotYetValid, isNever: true } },
-    'before it begins on 2026-11-23 10:00 UTC, so it is never valid: issue it again',
+    'SourcePartial',
+    { ...SAMPLES.SourceUnread, isPartial: true },
+    'the source nodes could be read only in part (timeout: ',
   ],
   [
-    'an assumed life',
-    { code: 'KubeletRenewalOverdue', facts: { ...SAMPLES.KubeletRenewalOverdue, lifeMs: 365 * 24 * HOUR } },
-    '; its issue date is not known, so a lifetime of 365 days is assumed',
+    'SourcePartial',
+    { of: 'snapshot', count: 3, all: 9 },
+    '3 of 9 observations do not fit in a snapshot, and are unknown',
   ],
   [
-    'what a CA cuts short',
-    {
-      code: 'AuthorityBoundsLeaves',
-      facts: { ...SAMPLES.AuthorityBoundsLeaves, cutShort: { first: ['a'], count: 1 } },
-    },
-    ', and so 1 certificate that it signed is cut short: a',
+    'SourceLost',
+    { ...SAMPLES.Unreachable, places: MANY },
+    '30 places (kube-apiserver) do not answer: a, b, c and 27 more',
   ],
+  ['SourceLost', SAMPLES.Unreachable, '; 1 of them was last seen over a day ago; check'],
+  ['CoverageShrunk', { of: 'none', machines: ONE }, 'there is no control plane machine among 1 Machine (a); all'],
   [
-    'another server',
-    { code: 'IssuerUnknown', facts: { ...SAMPLES.IssuerUnknown, subject: 'CN=y' } },
-    `where ${SERVER} should be, a server presents that of CN=y: something else answers there`,
+    'CoverageShrunk',
+    { of: 'gone', role: 'etcd', machines: ONE, left: 2 },
+    'a was among the etcd machines and is not seen any',
   ],
-  [
-    'a self-signed one',
-    { code: 'IssuerUnknown', facts: { ...SAMPLES.IssuerUnknown, isIssuedBefore: true } },
-    'is self-signed, but the earlier one was issued by the cluster: the kubelet lost serverTLSBootstrap, or something else answers in its place',
-  ],
-  [
-    'no name',
-    { code: 'KubeletNameMismatch', facts: { ...SAMPLES.KubeletNameMismatch, commonName: undefined } },
-    'is absent, not system:node:worker-3',
-  ],
-  [
-    'a certificate of a chain',
-    { code: 'WeakKey', facts: { ...SAMPLES.WeakKey, position: 1, isOfChain: true } },
-    'the key of certificate 2 of the chain at 10.0.1.31:6443 is too weak',
-  ],
-  [
-    'one of a bundle',
-    { code: 'WeakKey', what: 'ca-bundle', facts: { ...SAMPLES.WeakKey, position: 1 } },
-    'the key of the CA bundle certificate (number 2) at 10.0.1.31:6443 is too weak',
-  ],
-  [
-    'a renewed machine',
-    {
-      code: 'ExpiryUnknown',
-      facts: { ...SAMPLES.ExpiryUnknown, renewed: SAMPLES.StaleAnnotation.other } as Facts<'ExpiryUnknown'>,
-    },
-    'but the annotation (machines, Machine a/b) says 2026-11-26 10:00 UTC: its machine was renewed in place, perhaps without it; look',
-  ],
-  ['an answer', { code: 'ExpiryUnknown', severity: 'warning' }, ', but the API server has answered since; look'],
-  [
-    'the last answer',
-    { code: 'ExpiryUnknown', facts: { ...SAMPLES.ExpiryUnknown, lastAnswer: days(-3) } as Facts<'ExpiryUnknown'> },
-    ', and the API server last answered 3 days ago; look',
-  ],
-  [
-    'a status that is wrong',
-    {
-      code: 'StaleAnnotation',
-      facts: { ...SAMPLES.StaleAnnotation, other: { ...SAMPLES.StaleAnnotation.best, basis: 'status' } },
-    },
-    '; trust the first',
-  ],
-  [
-    'what may become critical',
-    { code: 'IssuedUnproven', facts: { ...SAMPLES.IssuedUnproven, isAddress: true } },
-    'belongs to worker-8; if the next audit sees that too, it is critical',
-  ],
-  [
-    'evidence',
-    { code: 'SourceUnread', since: days(-2), facts: { of: 'evidence', certificates: 2, where: 'a', why: 'b' } },
-    '2 kubelet certificates could not be judged, because evidence could not be read: a: b; explain --node',
-  ],
-  [
-    'a source in part',
-    {
-      code: 'SourcePartial',
-      facts: { ...SAMPLES.SourceUnread, isPartial: true, certificates: 2 } as Facts<'SourcePartial'>,
-    },
-    'the source nodes could be read only in part (timeout: no answer within 5 s); 2 certificates seen there earlier still count; check',
-  ],
-  [
-    'places that are lost',
-    {
-      code: 'SourceLost',
-      facts: {
-        ...SAMPLES.Unreachable,
-        places: { first: ['a', 'b', 'c', 'd'], count: 30 },
-        lost: 2,
-      } as Facts<'SourceLost'>,
-    },
-    '30 places (kube-apiserver) do not answer: a, b, c and 27 more (1 timeout); 2 of them were last seen over a day ago; check',
-  ],
-  [
-    'a snapshot that is cut',
-    {
-      code: 'SourcePartial',
-      facts: { of: 'snapshot', count: 3, all: 9 },
-    },
-    '3 of 9 observations do not fit in a snapshot, and are unknown while their source cannot be read; delete',
-  ],
-  [
-    'no control plane',
-    { code: 'CoverageShrunk', facts: { of: 'none', machines: { first: ['a'], count: 1 } } },
-    'there is no control plane machine among 1 Machine (a); all machines must be',
-  ],
-  [
-    'machines that are gone',
-    { code: 'CoverageShrunk', facts: { of: 'gone', role: 'etcd', machines: { first: ['a'], count: 1 }, left: 2 } },
-    'a was among the etcd machines and is not seen any more, and there is no new one; 2 machines left',
-  ],
-  [
-    'an activation in the past',
-    { code: 'SuccessorNotTrusted', due: days(0) },
-    '; EKS was due to activate it on 2026-11-21 10:00 UTC;',
-  ],
-  ['no activation', { code: 'SuccessorNotTrusted' }, '; EKS gives no date for its activation;'],
-  [
-    'an activation now',
-    { code: 'SuccessorNotTrusted', facts: { ...SAMPLES.SuccessorNotTrusted, isActivating: true } },
-    '; it is being activated now;',
-  ],
-  [
-    'too many requests',
-    { code: 'RequestStorm', facts: { count: 20_000 } },
-    'there are 20000 requests in the cluster, which slows its API server',
-  ],
-])('says %s', (_, changes, words) => {
-  expect(messageOf(findingOf(changes), NOW)).toContain(words);
+  ['SuccessorNotTrusted', {}, '; EKS was due to activate it on 2026-11-21 10:00 UTC;', { due: days(0) }],
+  ['SuccessorNotTrusted', {}, '; EKS gives no date for its activation;'],
+  ['SuccessorNotTrusted', { isActivating: true }, '; it is being activated now;'],
+  ['RequestStorm', { requester: undefined }, 'there are 30 requests in the cluster, which slows its API server'],
+])('%s of %j says %s', (code, facts, words, changes) => {
+  const finding = findingOf({ code, ...changes, facts: { ...SAMPLES[code], ...facts } as Facts });
+  expect(messageOf(finding, NOW)).toContain(words);
 });
 
 describe('an unknown expiry of members', () => {
@@ -417,7 +342,10 @@ describe('the next command', () => {
     ],
     [
       'a source behind an expired API server',
-      { code: 'SourceUnread', facts: { ...SAMPLES.SourceUnread, isServerExpired: true } as Facts<'SourceUnread'> },
+      {
+        code: 'SourceUnread',
+        facts: { ...SAMPLES.SourceUnread, problem: 'certificate-expired' } as Facts<'SourceUnread'>,
+      },
       'certmarshal runbook recovery',
     ],
     [
