@@ -35,6 +35,7 @@ describe('signalOf', () => {
       'CertificatesCritical: critical KubeletRenewalOverdue',
       'CertificatesCritical: critical NoValidCertificate',
       'CertificatesCritical: critical SuccessorNotTrusted',
+      'CertificatesWarning: warning Acceptance',
       'CertificatesWarning: warning AuthorityBoundsLeaves',
       'CertificatesWarning: warning CertificateExpired',
       'CertificatesWarning: warning CertificateExpiring',
