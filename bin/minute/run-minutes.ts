@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
 import { UnusableTargetError } from '../../lambdas/cluster/connect/open-target.ts';
@@ -27,7 +26,7 @@ import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
 import { systemErrorCode, systemErrorWords } from '../system-error.ts';
-import { expiredServerOf, type NamedServer, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
+import { expiredServerOf, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { replaceTextFile } from '../text-file.ts';
@@ -189,22 +188,13 @@ async function clustersOf(
   if (options.fleet !== undefined) return { clusters: await ofFleet(options, fleet, signal), contexts: [] };
   const contexts =
     options.allContexts === true ? await everyContext(options, env) : [await oneContext(options, fleet, env)];
-  const servers = new Map<string, NamedServer>();
-  const regions = () =>
-    new Map(
-      contexts.map(({ id, context, server = '' }) => [
-        id,
-        servers.get(context)?.eks ?? { region: regionOfEksEndpoint(server) },
-      ]),
-    );
   return {
     clusters: {
       targets: contexts.map((cluster) => contextTarget(cluster, options, fleet)),
-      openContext: async (context, ended) =>
-        openContext(context, options, fleet, ended, (server) => servers.set(context, server)),
+      openContext: async (context, ended) => openContext(context, options, fleet, ended),
     },
     contexts,
-    typed: (...given) => typedCommands(contexts, options, regions())(...given),
+    typed: typedCommands(contexts, options),
   };
 }
 
@@ -241,7 +231,6 @@ const ANSWERS_WITHIN_MS = 5_000;
  * Opens a context as the command line says, and asks for the version of its API server before anything else. Any answer
  * counts, also an error status.
  *
- * @param onOpen called with the server
  * @throws UnusableTargetError
  */
 async function openContext(
@@ -249,7 +238,6 @@ async function openContext(
   options: AuditTargetOptions,
   fleet: Fleet,
   signal: AbortSignal,
-  onOpen: (server: NamedServer) => void,
 ): Promise<OpenTarget> {
   const object = `context ${printable(context, 200)}`;
   const remedy = `Run certmarshal doctor${repeatOptions({ ...options, context })}`;
@@ -258,10 +246,7 @@ async function openContext(
       requireServiceCidrs(cluster, fleet.policies),
     );
     const problem = await silenceOf(target, signal);
-    if (problem === undefined) {
-      onOpen(target.server);
-      return target;
-    }
+    if (problem === undefined) return target;
     target.close();
     throw new UnusableTargetError({ kind: 'unreachable', object, message: problem, remedy });
   } catch (error) {

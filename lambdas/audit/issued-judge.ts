@@ -70,8 +70,8 @@ export async function createIssuedJudge(
   };
 }
 
-function plain({ names: _, ...judged }: JudgedIssued): IssuedObservation {
-  return judged;
+function plain({ verdict, why, addressOfAnother, evidenceUnread }: JudgedIssued): IssuedObservation {
+  return { verdict, why, addressOfAnother, evidenceUnread };
 }
 
 /** The worst on each certificate, by its fingerprint. */

@@ -10,17 +10,18 @@ import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { Observation } from '../contracts/observation.ts';
 import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
-import { SEVERITIES, type Severity } from '../tables/finding-codes.ts';
+import type { Severity } from '../tables/finding-codes.ts';
 import { compare } from '../words.ts';
 import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
-import { byUrgency, mostUrgent } from './rules/findings.ts';
+import { mostUrgent } from './rules/findings.ts';
 
 const KEPT_PLACES = 2;
 
 export interface SummaryOptions {
   readonly durationMs: number;
   readonly snapshotProblem?: string | undefined;
+  /** Earlier audits are not known. */
   readonly partial?: true | undefined;
 }
 
@@ -49,34 +50,6 @@ export function sawSomething({ ends: known, sources }: AuditSummary): boolean {
   return known.length + sources.read.length > 0;
 }
 
-/**
- * Combines a summary with that of an audit without the previous snapshot: nothing is fewer, milder or later than in
- * either. Pure.
- *
- * @param before the older one, or already such a union
- */
-export function unionOf(before: AuditSummary, partial: AuditSummary): AuditSummary {
-  const known = new Map(before.findings.map((finding) => [keyOf(finding), finding]));
-  for (const finding of partial.findings) {
-    const earlier = known.get(keyOf(finding));
-    known.set(keyOf(finding), earlier === undefined ? finding : worseOf(earlier, finding));
-  }
-  const findings = [...known.values()].toSorted(byUrgency);
-  const tally = combined([...before.tally, ...partial.tally, ...tallyOf(findings)], Math.max);
-  const most = (severity: Severity) =>
-    tally.reduce((sum, entry) => (entry.severity === severity ? sum + entry.count : sum), 0);
-  const counts = { critical: most('critical'), warning: most('warning'), info: most('info') };
-  return {
-    ...partial,
-    counts,
-    findings: firstFindings(findings),
-    findingCount: counts.critical + counts.warning + counts.info,
-    tally,
-    ends: earliestEnds([...before.ends, ...partial.ends]),
-    partial: true,
-  };
-}
-
 /** Only of kubelets with a finding: the counter runs since their start, and may precede a new certificate. */
 function renewErrorsOf({ findings, observations }: Snapshot): number {
   const failing = new Set(findings.flatMap(({ code, object }) => (code === 'RenewalErrors' ? [object] : [])));
@@ -89,17 +62,6 @@ function renewErrorsOf({ findings, observations }: Snapshot): number {
     errors.reduce((sum, count) => sum + count, 0),
     Number.MAX_SAFE_INTEGER,
   );
-}
-
-function worseOf(earlier: ExpiryFinding, later: ExpiryFinding): ExpiryFinding {
-  const worse = SEVERITIES.indexOf(earlier.severity) < SEVERITIES.indexOf(later.severity) ? earlier : later;
-  const [due] = [earlier.due, later.due].filter((at) => at !== undefined).toSorted();
-  const since = earlier.since < later.since ? earlier.since : later.since;
-  return { ...worse, since, due };
-}
-
-function keyOf({ code, object }: ExpiryFinding): string {
-  return JSON.stringify([code, object]);
 }
 
 function countsOf(findings: readonly ExpiryFinding[]): AuditSummary['counts'] {
@@ -150,20 +112,11 @@ function sourcesOf(observations: readonly Observation[], auditedAt: string): Aud
   };
 }
 
-/** All of the findings, counted by kind. Pure. */
+/** All of the findings, counted by kind, the worst first. Pure. */
 export function tallyOf(findings: readonly ExpiryFinding[]): readonly FindingTally[] {
-  return combined(
-    findings.map(({ code, severity, what }) => ({ code, severity, what, count: 1 })),
-    (a, b) => a + b,
-  );
-}
-
-/** One entry a kind, the worst first. */
-function combined(tally: readonly FindingTally[], of: (a: number, b: number) => number): readonly FindingTally[] {
-  const kinds = new Map<string, FindingTally>();
-  for (const entry of tally) {
-    const key = kindOf(entry);
-    kinds.set(key, { ...entry, count: of(kinds.get(key)?.count ?? 0, entry.count) });
-  }
-  return [...kinds].toSorted(([a], [b]) => compare(a, b)).map(([, entry]) => entry);
+  return [...Map.groupBy(findings, kindOf)]
+    .toSorted(([a], [b]) => compare(a, b))
+    .flatMap(([, same]) =>
+      same.slice(0, 1).map(({ code, severity, what }) => ({ code, severity, what, count: same.length })),
+    );
 }

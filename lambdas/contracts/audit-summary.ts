@@ -67,7 +67,7 @@ export const AuditSummary = z
     sources: z.object({ read: Sources, unread: Sources, off: Sources }),
     /** Why the snapshot could not be read or written: the next audit then knows less of earlier ones. */
     snapshotProblem: z.optional(printed(SUMMARY_LIMITS.snapshotProblem)),
-    /** Earlier observations were unavailable: what is missing here may still exist. */
+    /** Earlier observations were unavailable, so the index keeps what it has. */
     partial: Flag,
   })
   .check(

@@ -132,7 +132,7 @@ const FleetIndex = z.object({
   apart: Apart,
   /** At the newest tick with published metrics. */
   health: lossy(StoredHealth),
-  series: lossyList(PublishedSeries, MAX_CLUSTERS),
+  series: list(PublishedSeries, MAX_CLUSTERS),
   /** By id. */
   clusters: lossyRecord(IndexedCluster, MAX_CLUSTERS),
 });

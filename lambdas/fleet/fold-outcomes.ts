@@ -1,4 +1,3 @@
-import { unionOf } from '../audit/summary.ts';
 import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Finding, FleetIndex, IndexedCluster, IndexedRollout } from '../contracts/fleet-index.ts';
 import type { SweepOutcome } from '../contracts/outcome.ts';
@@ -22,8 +21,7 @@ const MAX_CLUSTERS = 50_000;
  * {@link Finding.since}: it is never
  * later than with each outcome once and in order, and never before the first outcome with the finding. The next outcome
  * makes up for a lost one, except for written decisions, which the journal has. An audit without knowledge of earlier
- * ones removes nothing, whenever it arrives; if older outcomes arrive after it, more may remain than in order, until
- * the next audit with that knowledge. Two outcomes of one cluster that began in the same millisecond are the same.
+ * ones changes nothing. Two outcomes of one cluster that began in the same millisecond are the same.
  *
  * Outcomes more than ten minutes ahead of `now` are ignored; clusters whose newest outcome is 30 days old are
  * forgotten.
@@ -139,8 +137,9 @@ function orAbsent<T>(list: readonly T[]): readonly T[] | undefined {
 function lastAudit(before: AuditSummary | undefined, audit: AuditSummary | undefined): AuditSummary | undefined {
   if (before === undefined || audit === undefined) return audit ?? before;
   const [older, newer] = audit.auditedAt > before.auditedAt ? [before, audit] : [audit, before];
-  if (older.auditedAt === newer.auditedAt || !newer.partial) return newer;
-  return unionOf(older, newer);
+  return newer.partial && older.auditedAt < newer.auditedAt
+    ? { ...older, snapshotProblem: newer.snapshotProblem }
+    : newer;
 }
 
 function lastRollout(

@@ -6,7 +6,7 @@ import { counted, date } from '../words.ts';
 import { inert } from './inert.ts';
 import type { Message } from './message.ts';
 
-/** Report writes the index every minute. */
+/** Of an index that is written every minute. */
 const OLD_MS = 10 * MINUTE_MS;
 const MAX_LINES = 30;
 
@@ -22,8 +22,8 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
   const { health, problems = [] } = index ?? {};
   if (health === undefined || now - Date.parse(health.at) > OLD_MS) {
     const since = health === undefined ? 'cannot be read' : `is not known since ${date(Date.parse(health.at))}`;
-    const title = `[daily] The state of the fleet ${since}`;
-    return { ...common, title, lines: [], command: 'certmarshal doctor --fleet fleet.yaml' };
+    const command = 'certmarshal doctor --fleet fleet.yaml';
+    return { ...common, title: `[daily] The state of the fleet ${since}`, lines: [], command };
   }
   const { counts, clusterCount, clusters } = health;
   const unhealthy = clusters.filter(({ state }) => state === 'critical' || state === 'warning');
@@ -33,13 +33,12 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
   ];
   const verdict = lines.length === 0 ? 'All is well' : 'Needs a person';
   const states = CLUSTER_STATES.filter((state) => counts[state] > 0).map((state) => `, ${counts[state]} ${state}`);
-  const more = lines.length - MAX_LINES;
   return {
     ...common,
     title: `[daily] ${verdict}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
     lines: [
       ...lines.slice(0, MAX_LINES).map((line) => inert(printable(line, 300))),
-      ...(more > 0 ? [`and ${more} more, on the report page`] : []),
+      ...(lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more, on the report page`] : []),
     ],
   };
 }

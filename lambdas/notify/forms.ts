@@ -69,7 +69,7 @@ export const chatForm: Form = (message, links) => {
   // The text repeats a title that was cut.
   const text = [...(short === title ? [] : [title]), ...lines].join('\n') || title;
   const description = text.length <= 3_000 ? text : `${cut(text, 2_900)}\nThe e-mail of the same minute has all of it.`;
-  // A longer link fills a section by itself, and the e-mail has it.
+  // A longer link fills a section, and the e-mail has it.
   const report = links.report !== undefined && links.report.length > 2_500 ? undefined : links.report;
   // A code span can be copied, and has no mention or link. Source: CommonMark 0.31.2, 6.1 Code spans.
   const fix = command === undefined ? [] : [`Fix: \`${withoutMarkup(command)}\``];

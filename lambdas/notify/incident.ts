@@ -1,3 +1,4 @@
+import { clusterCommand, isWord } from '../command.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
@@ -106,16 +107,16 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const watched = table.watchedSignal(alarm);
   const signal = cluster.signals.find(({ id }) => id === watched);
   const groups = findingGroups(entryOf(index?.clusters, cluster.id)?.audit);
-  const shown = groups.find(({ id }) => id === watched)?.shown ?? [];
-  const finding = shown.find((one) => what === undefined || one.what === what);
+  const group = groups.find(({ id }) => id === watched);
+  const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
-  const story =
-    (what === undefined || finding === undefined ? undefined : messageOf(finding, now)) ?? signal?.story ?? '';
-  const isDated = timeOf(finding?.due ?? signal?.due) !== undefined;
-  const label = isDated ? cluster.name : `${cluster.name}, since ${dateOf(signal?.since)}`;
-  const command = commandFor(alarm, cluster, finding);
+  // The signal tells of the worst class.
+  const [about, said] = what === undefined ? [signal, signal?.story] : [finding, finding && messageOf(finding, now)];
+  const story = said ?? table.ALARMS[alarm].meaning.slice(0, -1);
+  const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
+  const command = commandFor(incident, cluster, finding);
   return {
-    title: `${label}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
+    title: `${cluster.name}${since}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
     lines: [
       ...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]),
       ...(command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : []),
@@ -124,7 +125,6 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   };
 }
 
-/** What fails, now or then. */
 function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: ExpiryFinding | undefined): string {
   const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
   const due = timeOf(finding?.due);
@@ -135,11 +135,14 @@ function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: E
   return said === undefined ? '' : ` ${said}`;
 }
 
-function commandFor(alarm: table.AlarmId, cluster: Cluster, finding: ExpiryFinding | undefined): string {
+function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: ExpiryFinding | undefined): string {
   const known = inertCluster(cluster.id, cluster);
-  const places = finding !== undefined && 'places' in finding.facts ? finding.facts.places.first : [];
-  const isInert = (name: string | undefined) => name !== undefined && inertWord(name) !== '';
-  if (finding !== undefined && [known.name, finding.object, ...places].every(isInert)) return nextOf(finding, known);
+  const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
+  if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
+  if (finding !== undefined) {
+    const places = 'places' in finding.facts ? finding.facts.places.first : [];
+    if ([known.name, finding.object, ...places].every((name) => inertWord(name) !== '')) return nextOf(finding, known);
+  }
   return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
 }
 
@@ -157,8 +160,8 @@ function closed(incident: Incident): Words {
   const remain = cluster === GROUP ? culprits.length : 0;
   const left = remain === 0 ? '' : `; ${counted(remain, 'incident')} of their own remain`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
-  const [first, second] = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
-  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : [first, second];
+  const notWorse = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
+  const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;
   return {
     title: `[${sign}] ${labelOf(incident)}: ${now} since ${dateOf(at)}${left}. It was: ${table.ALARMS[alarm].meaning}`,
     lines: index?.health === undefined ? [`CloudWatch: ${reason}`] : [],

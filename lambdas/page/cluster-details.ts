@@ -1,4 +1,4 @@
-import { clusterCommand, pasteable } from '../command.ts';
+import { pasteable } from '../command.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
@@ -16,7 +16,6 @@ import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
-import { TOLERANT_AUDIT } from '../words/next.ts';
 import { verdictSentence, verdictWords } from '../words/verdict-words.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
@@ -126,7 +125,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOfKind(finding, cluster, count)),
+        command: typable(typed, id, nextOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -157,18 +156,11 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     ),
     moreProblems: positive(findings.length - most.problems),
     auditedAt: audit?.auditedAt,
-    partial: audit?.partial,
     snapshotProblem: audit?.snapshotProblem && cut(audit.snapshotProblem, 300),
     read: filled(indexes(audit?.sources.read)),
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
   };
-}
-
-/** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-function nextOfKind(finding: ExpiryFinding, cluster: ClusterHealth, count: number): string {
-  const command = nextOf(finding, cluster);
-  return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */

@@ -13,7 +13,7 @@ export function unknown({ clusters, problems }: FleetHealth): Html {
   const unaudited = present.filter(({ audit }) => audit === undefined);
   const lost = present.filter(({ signals }) => signals.some(({ id }) => id === 'CoverageLost'));
   const sources = present.filter(({ audit }) => (audit?.sources.unread.length ?? 0) > 0);
-  const forgetful = present.filter(({ audit }) => audit?.partial === true || audit?.snapshotProblem !== undefined);
+  const forgetful = present.filter(({ audit }) => audit?.snapshotProblem !== undefined);
   const off = present.filter(({ audit }) => (audit?.sources.off.length ?? 0) > 0);
   return html`<section class="unknown" aria-labelledby="unknown"><h2 id="unknown">What is not known</h2>
 <ul>${[

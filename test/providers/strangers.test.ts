@@ -1,4 +1,3 @@
-import { messageOf } from '../../lambdas/words/findings.ts';
 import { describe, expect, it } from 'vitest';
 import { audit } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
@@ -10,6 +9,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { missingRight } from '../../lambdas/kubernetes/missing-right.ts';
 import { observeRollout } from '../../lambdas/rollout/observe.ts';
 import { planRollout } from '../../lambdas/rollout/plan.ts';
+import { messageOf } from '../../lambdas/words/findings.ts';
 import { contextOf } from '../unit/audit/sources/fake-cluster.ts';
 import { born, bornEtcd, history, NAME, NAMESPACE, NOW, policy } from '../unit/rollout/fixtures.ts';
 import { healthyWorld, type World, withEtcd } from '../unit/rollout/world.ts';
@@ -99,7 +99,10 @@ describe('an EKS Anywhere of the future', () => {
       expect.objectContaining({
         code: 'SourceUnread',
         object: 'source eks-anywhere',
-        message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1.*upgrade certmarshal/),
+        facts: expect.objectContaining({
+          message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1/),
+          remedy: expect.stringMatching(/upgrade certmarshal/i),
+        }),
       }),
     );
   });
@@ -109,7 +112,10 @@ describe('an EKS Anywhere of the future', () => {
     world.management.change(world.paths.eksAnywhere, { spec: { eksaVersion: 'v1.42.0' } });
     expect((await planned(world)).step).toMatchObject({ kind: 'act' });
     expect(await audited(world, machines, eksAnywhere)).toContainEqual(
-      expect.objectContaining({ code: 'SourcePartial', message: expect.stringContaining(`machine ${born(1).name}`) }),
+      expect.objectContaining({
+        code: 'SourcePartial',
+        facts: expect.objectContaining({ message: expect.stringContaining(`machine ${born(1).name}`) }),
+      }),
     );
   });
 

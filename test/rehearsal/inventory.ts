@@ -42,6 +42,7 @@ const LISTINGS: readonly Listing[] = [
     type: 'AWS::StepFunctions::StateMachine',
     list: (calls) => json(calls, 'states', 'AWSStepFunctions.ListStateMachines', 'stateMachines', 'stateMachineArn'),
   },
+  { type: 'AWS::Events::Rule', list: (calls) => json(calls, 'events', 'AWSEvents.ListRules', 'Rules', 'Name') },
   { type: 'AWS::Scheduler::Schedule', list: (calls) => rest(calls, 'scheduler', '/schedules', 'Schedules', 'Name') },
   { type: 'AWS::S3::Bucket', list: async (calls) => namesIn(await calls.get('s3', '/'), 'Name') },
 ];

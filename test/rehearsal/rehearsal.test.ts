@@ -29,8 +29,8 @@ describe.skipIf(real.missing ?? missing)('the deploy rehearsal', () => {
         csrsIssued: 9,
         // Nine approvals, the hostile request, and what the first sweeps of the kubeconfigs held.
         journalLines: expect.any(Number),
-        told: expect.stringMatching(
-          /^\[warning\] certmarshal, since \d{4}-\d\d-\d\d \d\d:\d\d UTC: Decisions could not be written to the journal; only the log has them$/,
+        message: expect.stringMatching(
+          /^\[warning\] certmarshal, since \d{4}-\d\d-\d\d \d\d:\d\d UTC: Decisions could not be written to the journal; only the log has them\.$/,
         ),
         leftOut: expect.any(Array),
       });

@@ -24,10 +24,10 @@ import {
 import { AUDIT_EVERY_MINUTES, fleetFile } from './fleet-file.ts';
 import { logsOf } from './function-logs.ts';
 import { LISTED_TYPES, takeInventory } from './inventory.ts';
+import { expectMessages } from './messages.ts';
 import { ACCOUNT, type MiniStack, REGION, SPOKE_ACCOUNT, startMiniStack } from './ministack.ts';
 import { remakeHub } from './remade-hub.ts';
 import type { Summary } from './summary.ts';
-import { expectTold } from './told.ts';
 import { takeAway } from './uninstall.ts';
 import { expectExecutions, type Progress, readState, startMinutes, waitForRegistry, watchIndex } from './watch.ts';
 import { expectWebhook } from './webhook.ts';
@@ -154,13 +154,13 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     cluster: SIMULATED[0],
   });
 
-  progress('an alarm rings, and is over');
-  const told = await expectTold(hub, {
+  progress('an alarm fires, and is over');
+  const message = await expectMessages(hub, {
     warning: output('WarningTopicArn'),
     pager: output('PagerTopicArn'),
     fallback: output('FallbackTopicArn'),
   });
-  progress(told);
+  progress(message);
 
   progress('who writes what, and starts what');
   await expectAccess({ ministack, hub, stack: hubStack, bucket });
@@ -215,7 +215,7 @@ export async function rehearse(progress: Progress): Promise<Summary> {
     csrsApproved: approved,
     csrsIssued: issued,
     journalLines,
-    told,
+    message,
     leftOut,
   };
 }

@@ -12,8 +12,8 @@ export interface Summary {
   readonly csrsIssued: number;
   /** Decisions in the journal, of all clusters. */
   readonly journalLines: number;
-  /** First line of what people were told of an alarm. */
-  readonly told: string;
+  /** First line of what people got of an alarm. */
+  readonly message: string;
   /** `type logicalId: reason`, and what became of it. */
   readonly leftOut: readonly string[];
 }

@@ -71,9 +71,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
         message: failure?.message,
         remedy: failure?.remedy,
         isPartial: isPartial || undefined,
-        isServerExpired:
-          (CLUSTER_SOURCES.has(source) && failure?.problem === 'certificate-expired') ||
-          undefined,
+        isServerExpired: (CLUSTER_SOURCES.has(source) && failure?.problem === 'certificate-expired') || undefined,
         certificates: count,
       },
     };

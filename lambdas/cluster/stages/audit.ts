@@ -1,7 +1,6 @@
 import type { ApprovalPolicy } from '../../approval/policy.ts';
-import { audit, auditUnopened } from '../../audit/audit.ts';
+import { type AuditRules, audit, auditUnopened } from '../../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
-import type { Thresholds } from '../../audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../../audit/snapshots.ts';
 import { summaryOf } from '../../audit/summary.ts';
 import type { EksAuditReader } from '../../aws/eks-audit.ts';
@@ -15,13 +14,11 @@ import type { Snapshot } from '../../contracts/snapshot.ts';
 import type { AwsScope, Target } from '../../contracts/target.ts';
 import { canonicalJson } from '../../same-json.ts';
 import { STORED_MS } from '../../tables/audit-sources.ts';
-import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { OpenTarget } from '../connect/connect.ts';
 import type { Stage, StageContext } from '../stage.ts';
 
-export interface AuditStageOptions {
+export interface AuditStageOptions extends AuditRules {
   readonly snapshots: Snapshots;
-  readonly thresholds: Thresholds;
   /** Policies for judging issued certificates. */
   readonly policies: readonly ApprovalPolicy[];
   readonly eksAudit: (scope: AwsScope, name: string) => EksAuditReader;
@@ -49,12 +46,11 @@ interface Before {
 
 /**
  * Reads the newest snapshot before an audit and replaces it after one that saw something else, unless another audit
- * wrote in between. An unreadable snapshot is not replaced: that would destroy what only it knows. While one is lost,
- * damaged or missing, every audit is partial, and so removes nothing from the index, until a later one has seen
- * everything again.
+ * wrote in between. An unreadable snapshot is not replaced: that would destroy what only it knows. A lost or damaged one
+ * is made again.
  */
 export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit, AuditSummary> {
-  const { snapshots, thresholds, policies, eksAudit, clock, engine = ENGINE } = options;
+  const { snapshots, thresholds, accept, policies, eksAudit, clock, engine = ENGINE } = options;
 
   return async (context) => ({ result: await auditOrdered(context), problems: [] });
 
@@ -64,27 +60,23 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     const { known, stored: onlyStored, withoutEks, ...ordered } = due;
     const { stored, unread } = await readBefore(target.id, signal);
     const previous = stored?.snapshot;
-    if (onlyStored) return previous && summaryOf(previous, { durationMs: 0, partial: previous.partial });
+    if (onlyStored) return previous && summaryOf(previous, { durationMs: 0 });
     const { snapshot, durationMs } =
       open === undefined
-        ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, clock })
+        ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, accept, clock })
         : await engine.audit(auditTarget(target, { handshakes, ...ordered }, open), {
             previous,
             thresholds,
+            accept,
             clock,
             signal,
             withoutEks,
           });
-    const lost = unread ?? lossOf(stored, known);
-    const isWhole = open !== undefined && withoutEks !== true && !snapshot.observations.some(isMissed);
-    // An audit that saw nothing and knows nothing overwrites nothing.
-    const isBlind = unread !== undefined || (open === undefined && previous === undefined);
-    const isPartial = isBlind || (lost !== undefined && (lost !== PARTIAL || !isWhole));
-    const partial = isPartial ? true : undefined;
-    const written: Snapshot = { ...snapshot, partial };
-    const isNews = !isBlind && (lost !== undefined || worthWriting(previous, written));
-    const problem = isNews ? await write(written, stored?.etag, last) : undefined;
-    return summaryOf(written, { durationMs, snapshotProblem: problem ?? (partial && lost), partial });
+    // It knows nothing, or saw and knows nothing: nothing is overwritten, and the index keeps what it has.
+    if (unread !== undefined || (open === undefined && previous === undefined))
+      return summaryOf(snapshot, { durationMs, snapshotProblem: unread ?? lossOf(stored, known), partial: true });
+    const problem = worthWriting(previous, snapshot) ? await write(snapshot, stored?.etag, last) : undefined;
+    return summaryOf(snapshot, { durationMs, snapshotProblem: problem ?? lossOf(stored, known) });
   }
 
   async function readBefore(id: string, signal: AbortSignal): Promise<Before> {
@@ -124,31 +116,19 @@ function unexplained({ id }: Target): Problem {
   };
 }
 
-/** What is unknown about earlier audits, and the remedy. */
+/** Why earlier audits are not known. */
 function lossOf(stored: StoredSnapshot | undefined, known: true | undefined): string | undefined {
   if (stored === undefined) return known === undefined ? undefined : MISSING;
-  if (stored.snapshot === undefined) return DAMAGED;
-  return stored.snapshot.partial === undefined ? undefined : PARTIAL;
+  return stored.snapshot === undefined ? DAMAGED : undefined;
 }
 
 const EARLIER = 'Earlier versions of the object in the bucket have what was known.';
 const DAMAGED = `The stored snapshot was damaged. ${EARLIER}`;
 const MISSING = `There is no stored snapshot although audits ran before: it was deleted or never written. ${EARLIER}`;
-const PARTIAL =
-  'A snapshot was lost, and not everything has been seen again since. Earlier findings stay in the index. Make every source readable, or restore an earlier version of the object in the bucket.';
 
 function problemOf(error: unknown): string {
   if (error instanceof AwsError) return error.message;
   throw error;
-}
-
-/**
- * Not read now, so perhaps lost with the snapshot. Nodes that are down do not matter: a large cluster always has one.
- */
-function isMissed(observation: Observation): boolean {
-  if (observation.kind !== 'unread' || observation.usual === true) return false;
-  const { where, what } = observation;
-  return where === undefined || (what !== undefined && CERTIFICATE_CLASSES[what].layer === 'control plane');
 }
 
 /** No rule needs a finer skew, and no two measurements are equal. */
@@ -164,9 +144,11 @@ export function worthWriting(previous: Snapshot | undefined, snapshot: Snapshot)
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous?.auditedAt ?? '');
   // The age is unknown if the clock was set back.
   if (previous === undefined || !(age >= 0 && age < STORED_MS)) return true;
-  const textOf = ({ provider, observations, findings }: Snapshot) =>
-    JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
   return textOf(previous) !== textOf(snapshot);
+}
+
+function textOf({ provider, observations, findings }: Snapshot): string {
+  return JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */

@@ -183,9 +183,8 @@ const ORDERS: readonly ((a: Cluster, b: Cluster) => number)[] = [
   by(({ state }) => (state === undefined ? -1 : CLUSTER_STATES.indexOf(state))),
   by(({ index }) => index),
   by((cluster) => timeIn(cluster, 3)),
-  by(({ details }) => orLast(provenShare(details))),
-  by(({ row }) => orLast(Number.parseFloat(row.cells[5]?.textContent ?? ''))),
-  by((cluster) => timeIn(cluster, 6)),
+  by(({ row }) => orLast(provenShare(row.cells[4]?.textContent ?? ''))),
+  by((cluster) => timeIn(cluster, 5)),
 ];
 
 function by(key: (cluster: Cluster) => number): (a: Cluster, b: Cluster) => number {
@@ -199,9 +198,10 @@ function timeIn({ row }: Cluster, column: number): number {
   return orLast(Date.parse(row.cells[column]?.querySelector('time')?.dateTime ?? ''));
 }
 
-function provenShare(details: Cluster['details']): number {
-  const [numbers] = details?.issued ?? [];
-  return numbers === undefined ? Number.NaN : (numbers[0] ?? 0) / numbers.reduce((sum, count) => sum + count, 0);
+/** @param text `✖ 39 of 42` */
+function provenShare(text: string): number {
+  const [, proven, , all] = text.split(' ');
+  return Number(proven) / Number(all);
 }
 
 function orLast(value: number): number {

@@ -147,7 +147,7 @@ function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLEl
 }
 
 function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
-  const { readableAt, incomplete, auditedAt, issued, unread, read, off, partial } = details;
+  const { readableAt, incomplete, auditedAt, unread, read, off } = details;
   const { snapshotProblem, maintenance, gone } = details;
   const unchecked = off?.filter((source) => !read?.includes(source)) ?? [];
   const listed = incomplete ? '! listed, but not everything could be read, judged or written' : '✔ listed';
@@ -164,9 +164,6 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     unread && ['Not read', `! ${sourceNames(unread)}`],
     read && ['Read', sourceNames(read, off)],
     unchecked.length > 0 && ['Not checked', sourceNames(unchecked)],
-    auditedAt !== undefined &&
-      issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
-    partial && ['Earlier data', '! The audit lacks what was seen earlier'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],
     gone !== undefined && ['Gone', 'its source no longer shows it, since ', when(gone, 'both')],

@@ -15,16 +15,16 @@ const MONTH_SECONDS = MONTH_HOURS * 3_600;
 const EXECUTION_GB = 64 / 1_024;
 /** Metrics get cheaper above this. */
 const DEAR_METRICS = 10_000;
-const TOPICS = 6;
+const TOPICS = 5;
 /** Of the two levels of paging. */
 const COMPOSITE_ALARMS = 2;
 const DASHBOARDS = 1;
 /** Of the topics. */
 const KEYS = 1;
-/** Topics that a change of an alarm reaches: the internal one, that of its severity, pager, chat. */
-const TOPICS_OF_A_CHANGE = 4;
-/** Topics that the daily digest reaches: warning and chat. */
-const TOPICS_OF_A_DIGEST = 2;
+/** Topics that a change of an alarm reaches: that of its severity, pager, chat. */
+const TOPICS_OF_A_CHANGE = 3;
+/** Topics that the daily message reaches: warning and chat. */
+const TOPICS_OF_A_DAY = 2;
 
 export interface BillLine {
   readonly what: string;
@@ -82,7 +82,7 @@ export function billOf(clusters: number, unwellShare: number, flood?: number): r
   // Clusters of a shard are audited in the same tick.
   const auditMs = (quickShards * MEASURED.auditMs + clusters * MEASURED.auditMsPerCluster) / ticksBetweenAudits;
   const notices = unwell * MEASURED.alarmChanges + MONTH_DAYS;
-  const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DIGEST;
+  const messages = unwell * MEASURED.alarmChanges * TOPICS_OF_A_CHANGE + MONTH_DAYS * TOPICS_OF_A_DAY;
   const journalSweeps = clusters * MEASURED.journalSweeps;
   const invocations = ticks * shards + 2 * ticks + notices;
   const planMs = MEASURED.planMs + MEASURED.planMsPerCluster * clusters;

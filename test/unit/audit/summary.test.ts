@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { certificateObservation } from '../../../lambdas/audit/certificate-observation.ts';
 import { certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
 import { byUrgency, findingsOf } from '../../../lambdas/audit/rules/findings.ts';
-import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
@@ -11,7 +11,7 @@ import { finished } from '../../../lambdas/steps.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
-import { at, auditSummary, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
+import { at, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
 import { assess } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
@@ -248,16 +248,4 @@ describe('summaryOf', () => {
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
   });
-});
-
-it('a union has all of both, the most urgent first: each since it was seen first, and due when it is first', () => {
-  const one = expiryFinding({ object: 'a', since: at(-DAY), due: at(5 * DAY) });
-  const earlier = { ...one, since: at(-2 * DAY), due: at(4 * DAY) };
-  const worse = { ...one, object: 'b', severity: 'critical' } as const;
-  const [api, etcd] = [certificate('kube-apiserver', 'a', 4), certificate('etcd-server', 'b', 5)] as const;
-  const later = { ...certificate('etcd-server', 'c', 6), count: 2 };
-  const before = auditSummary({ findings: [one], ends: [{ ...etcd, count: 1 }] });
-  const partial = auditSummary({ findings: [earlier, worse], ends: [later, { ...api, count: 1 }] });
-  const ends = [api, { ...etcd, count: 2 }];
-  expect(unionOf(before, partial)).toMatchObject({ findings: [worse, earlier], ends });
 });

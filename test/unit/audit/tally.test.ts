@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { summaryOf, unionOf } from '../../../lambdas/audit/summary.ts';
+import { summaryOf } from '../../../lambdas/audit/summary.ts';
 import { AuditSummary, type FindingTally, kindOf } from '../../../lambdas/contracts/audit-summary.ts';
 import { read } from '../../../lambdas/contracts/contract.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
@@ -51,7 +51,6 @@ describe('the tally of an audit', () => {
       { code: 'CertificateExpiring', severity: 'warning', what: 'etcd-peer', count: 1 },
       { code: 'KubeletRenewalOverdue', severity: 'warning', what: 'kube-apiserver', count: 2 },
     ]);
-    expect(unionOf(audited([]), audited(workers, true)).tally).toMatchObject([{ what: 'kube-apiserver', count: 2 }]);
     expect(audited([]).tally).toEqual([]);
   });
 
@@ -72,28 +71,6 @@ describe('the tally of an audit', () => {
         expect(valueOf(read(AuditSummary, JSON.parse(JSON.stringify(summary)))).tally).toEqual(tally);
       }),
       { seed: 31, numRuns: 150 },
-    );
-  });
-
-  it('of a union is of no kind less than in either, counts all findings, and does not grow by the same once more', () => {
-    fc.assert(
-      fc.property(anyFindings, anyFindings, (known, seen) => {
-        const [before, partial] = [audited(known), audited(seen, true)];
-        const union = unionOf(before, partial);
-        const { tally } = union;
-        expect(sum(tally)).toBe(union.findingCount);
-        for (const told of [before, partial]) {
-          for (const severity of SEVERITIES)
-            expect(union.counts[severity]).toBeGreaterThanOrEqual(told.counts[severity]);
-          for (const code of CODES) expect(sum(of(code, tally))).toBeGreaterThanOrEqual(sum(of(code, told.tally)));
-          const less = told.tally.filter(
-            (entry) => entry.count > (tally.find((other) => kindOf(other) === kindOf(entry))?.count ?? 0),
-          );
-          expect(less).toEqual([]);
-        }
-        expect(unionOf(union, partial)).toEqual(union);
-      }),
-      { seed: 32, numRuns: 150 },
     );
   });
 
@@ -119,8 +96,4 @@ describe('the tally of an audit', () => {
 
 function sum(tally: readonly FindingTally[]): number {
   return tally.reduce((all, { count }) => all + count, 0);
-}
-
-function of(code: FindingCode, tally: readonly FindingTally[]): readonly FindingTally[] {
-  return tally.filter((entry) => entry.code === code);
 }

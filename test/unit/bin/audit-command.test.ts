@@ -57,7 +57,7 @@ async function run(
   const io = recordedIo({ now: NOW });
   const command = auditCommand(
     TARGET,
-    DEFAULT_THRESHOLDS,
+    { thresholds: DEFAULT_THRESHOLDS },
     { output: 'json', program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }), ...options },
     signal,
     { ...io, sources },
@@ -156,7 +156,10 @@ describe('certmarshal audit', () => {
     const io = recordedIo({ now: NOW, columns: 100 });
     const options = { output: 'table' as const, program: 'certmarshal', ...auditRepeat({ kubeconfig: 'k' }) };
     const { signal } = new AbortController();
-    await auditCommand(TARGET, DEFAULT_THRESHOLDS, options, signal, { ...io, sources: [showing(NEARLY_OVER)] });
+    await auditCommand(TARGET, { thresholds: DEFAULT_THRESHOLDS }, options, signal, {
+      ...io,
+      sources: [showing(NEARLY_OVER)],
+    });
     expect(io.stderr.text()).not.toContain(PASSES);
   });
 
@@ -191,7 +194,7 @@ describe('certmarshal audit', () => {
       Date.now = () => now;
       await auditCommand(
         TARGET,
-        DEFAULT_THRESHOLDS,
+        { thresholds: DEFAULT_THRESHOLDS },
         { output: 'json', program: 'certmarshal', ...auditRepeat({}) },
         new AbortController().signal,
         { ...io, clock: () => now, sources: [showing(WELL), source] },

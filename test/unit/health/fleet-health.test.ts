@@ -933,7 +933,6 @@ describe('laws of fleetHealth', () => {
       },
       { requiredKeys: ['startedAt', 'complete'] },
     );
-    // A finding may become critical by what a partial audit sees: then it is no warning any more.
     const counted = (all: ReadonlyMap<SignalId, number>) =>
       SIGNAL_IDS.filter((id) => SIGNALS[id].unit === 'Count').reduce((sum, id) => sum + (all.get(id) ?? 0), 0);
     fc.assert(

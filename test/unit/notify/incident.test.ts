@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { linesOf } from '../../../lambdas/notify/message.ts';
 import { ALARM_IDS, ALARMS, isOnSignal } from '../../../lambdas/tables/alarms.ts';
-import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
+import { at, auditSummary, DAY, expiryFinding, MINUTE, NOW, verdictLine } from '../fleet/values.ts';
 import { SAMPLES } from '../words/samples.ts';
 import { EXAMPLES, textOf } from './examples.ts';
 import { alarmEvent, cluster, contributorEvent, firing, indexOf, messageOf } from './values.ts';
@@ -53,6 +53,35 @@ describe('the first line of an opening', () => {
     expect(titleOf(contributorEvent('CertificateCritical', 'ALARM', BERLIN), indexOf(one))).toContain(
       'berlin: the etcd server certificate at 10.0.1.31:2379 expires in 9 days, on 2026-11-30 10:00 UTC, and 2 more. Then',
     );
+  });
+
+  it('tells of no certificate of another class, and of those without one', () => {
+    const one = (Class: string, finding = etcd()) => {
+      const signals = [critical(1, { classes: { [Class]: 1 }, story: 'the worst of another class', due: at(DAY) })];
+      const index = indexOf(cluster('berlin', signals, { audit: auditSummary({ findings: [finding] }) }));
+      return titleOf(contributorEvent('CertificateCritical', 'ALARM', { Cluster: 'berlin', Class }), index);
+    };
+    expect(one('cluster-ca')).toBe(
+      `[critical] berlin, since 2026-11-21 10:00 UTC: ${ALARMS.CertificateCritical.meaning}`,
+    );
+    expect(
+      one(
+        'unknown',
+        etcd({ code: 'NoValidCertificate', what: undefined, facts: SAMPLES.NoValidCertificate, due: undefined }),
+      ),
+    ).toBe(
+      '[critical] berlin, since 2026-11-20 10:00 UTC: the kubelet of worker-3 reports that it has no valid client certificate.',
+    );
+  });
+
+  it('of a hostile request names the command that explains it', () => {
+    const hostile = (csr: string) =>
+      cluster('berlin', [firing('ImpersonationAttempt')], { verdicts: [{ ...verdictLine(), csr, hostile: true }] });
+    const commandOf = (csr: string) =>
+      messageOf(contributorEvent('ImpersonationAttempt', 'ALARM', { Cluster: 'berlin' }), indexOf(hostile(csr)))
+        ?.command;
+    expect(commandOf('csr-q77zt')).toBe('certmarshal explain csr-q77zt --kubeconfig KUBECONFIG --cluster berlin');
+    expect(commandOf('evil.com')).toBe('certmarshal run --kubeconfig KUBECONFIG --cluster berlin');
   });
 
   it.each(ALARM_IDS)('has severity, what and when, and one command: %s', (alarm) => {

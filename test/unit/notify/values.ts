@@ -68,7 +68,7 @@ export function firing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
 /** The index as report wrote it. */
 export function indexOf(...clusters: readonly ClusterHealth[]): FleetIndex {
   return {
-    ...index(...clusters.map(({ id, audit }) => indexed(id, { audit }))),
+    ...index(...clusters.map(({ id, audit, verdicts }) => indexed(id, { audit, verdicts }))),
     health: storedHealth(fleet(...clusters)),
   };
 }

@@ -222,7 +222,7 @@ describe('what it tells', () => {
         count: 5,
         object: 'source nodes, source webhooks, source machines and 2 more',
         message: expect.stringContaining('the source nodes could not be read') as unknown,
-        command: expect.stringMatching(/^certmarshal audit --tolerate-expired authority --kubeconfig /),
+        command: 'certmarshal runbook recovery',
       },
     ]);
     expect(moreFindings).toBeUndefined();

@@ -186,7 +186,7 @@ describe('the ledger', () => {
     expect(read).not.toHaveBeenCalled();
   });
 
-  it.each(['read', 'claim', 'end'] as const)('is told where it fails to %s, and nobody hides a bug', async (call) => {
+  it.each(['read', 'take', 'end'] as const)('is told where it fails to %s, and nobody hides a bug', async (call) => {
     const slow = new AwsError({ kind: 'throttled', object: 's3:X', problem: 'slow', remedy: 'Wait.' });
     for (const error of [slow, new TypeError('a bug')]) {
       const made = fleet();

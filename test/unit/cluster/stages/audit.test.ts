@@ -98,11 +98,11 @@ describe('createAuditStage', () => {
   });
 
   it('only says what the last snapshot has where nothing else is ordered, and writes nothing', async () => {
-    const before = snapshot({ auditedAt: at(-DAY), findings: [expiryFinding()], partial: true });
+    const before = snapshot({ auditedAt: at(-DAY), findings: [expiryFinding()] });
     const context = due({ due: { ...ORDERED, stored: true } });
     const { state, snapshots } = bucket({ snapshot: before, etag: '"1"' });
     const { seen, audit } = auditor(snapshots);
-    expect(await audit(context)).toMatchObject({ auditedAt: at(-DAY), findingCount: 1, durationMs: 0, partial: true });
+    expect(await audit(context)).toMatchObject({ auditedAt: at(-DAY), findingCount: 1, durationMs: 0 });
     expect([seen.previous, state.written]).toEqual([[], []]);
     for (const other of [
       bucket(),
@@ -176,51 +176,19 @@ describe('createAuditStage', () => {
     const { state, snapshots } = bucket({ snapshot: undefined, etag: '"9"' });
     const summary = await auditor(snapshots).audit(due());
     expect(state.written.map(([, etag]) => etag)).toEqual(['"9"']);
-    expect(summary).toMatchObject({ partial: true, snapshotProblem: expect.stringContaining('was damaged') });
+    expect(summary).toMatchObject({ snapshotProblem: expect.stringContaining('was damaged') });
   });
 
   describe('after a snapshot was lost', () => {
-    const UNREAD: Observation = {
-      kind: 'unread',
-      source: 'nodes',
-      observedAt: at(),
-      problem: 'forbidden',
-      message: 'no',
-      remedy: 'Let it.',
-    };
-    const seeing = (observations: readonly Observation[]): Partial<AuditEngine> => ({
-      audit: async () => ({ snapshot: snapshot({ observations }), durationMs: 1, requests: 1 }),
-    });
-    const place = { ...UNREAD, source: 'tls', where: '10.0.0.1:1' } as const;
-
     it.each<[string, StoredSnapshot | undefined]>([
       ['damaged', { snapshot: undefined, etag: '"9"' }],
       ['missing', undefined],
-    ])('is partial when it is %s, and stores that', async (_, stored) => {
+    ])('is made again when it is %s, and says so', async (_, stored) => {
       const { state, snapshots } = bucket(stored);
       const summary = await auditor(snapshots).audit(due({ known: true }));
-      expect(summary).toMatchObject({ partial: true, snapshotProblem: expect.stringContaining('Earlier versions') });
-      expect(state.written).toMatchObject([[{ partial: true }, stored?.etag]]);
-    });
-
-    it.each<[string, readonly Observation[], true | undefined]>([
-      ['a source is unread', [UNREAD], true],
-      ['a server of the control plane does not answer', [{ ...place, what: 'kube-apiserver' }], true],
-      ['a node does not answer', [{ ...place, what: 'kubelet-serving' }], undefined],
-      ['nobody expects an answer', [{ ...place, what: 'kube-scheduler', usual: true }], undefined],
-      ['all was read', [{ kind: 'read', source: 'nodes', observedAt: at(), count: 1 }], undefined],
-    ])('stays partial or not where %s', async (_, observations, partial) => {
-      const { state, snapshots } = bucket({ snapshot: snapshot({ partial: true }), etag: '"1"' });
-      const summary = await auditor(snapshots, seeing(observations)).audit(due());
-      expect(summary.partial).toBe(partial);
-      expect(state.written[0]?.[0].partial).toBe(partial);
-      expect(summary.snapshotProblem === undefined).toBe(partial === undefined);
-    });
-
-    it('stays partial while the cluster cannot be opened', async () => {
-      const { state, snapshots } = bucket({ snapshot: snapshot({ partial: true }), etag: '"1"' });
-      expect(await auditor(snapshots).audit(due({ open: undefined }))).toMatchObject({ partial: true });
-      expect(state.written).toMatchObject([[{ partial: true }, '"1"']]);
+      expect(summary).toMatchObject({ snapshotProblem: expect.stringContaining('Earlier versions') });
+      expect(summary.partial).toBeUndefined();
+      expect(state.written.map(([, etag]) => etag)).toEqual([stored?.etag]);
     });
 
     it.each<[string, StoredSnapshot | undefined, true | undefined]>([
@@ -234,55 +202,64 @@ describe('createAuditStage', () => {
       expect(summary.partial).toBe(true);
     });
 
-    it.each(['damaged', 'deleted', 'of a newer version'])('never removes a finding from the index: %s', async (how) => {
-      const ended: Observation = {
-        kind: 'certificate',
-        source: 'tls',
-        observedAt: at(),
-        what: 'kube-apiserver',
-        where: '10.0.0.1:6443',
-        basis: 'certificate',
-        notAfter: at(-DAY),
-      };
-      const read: Observation = { kind: 'read', source: 'tls', observedAt: at(), count: 1 };
-      const { cluster, provider, ...first } = snapshot({ provider: 'eks-anywhere' });
-      const assessed = assessExpiry({ id: cluster, provider }, [ended, read], undefined, DEFAULT_THRESHOLDS, NOW);
-      let bytes: Buffer | undefined = await encodeSnapshot({ ...first, cluster, provider, ...assessed });
-      let now = NOW;
-      const stored: Snapshots = {
-        read: async () => bytes && { snapshot: await decodeSnapshot(bytes), etag: '' },
-        write: async (next) => {
-          bytes = await encodeSnapshot(next);
-        },
-      };
-      const options = {
-        snapshots: stored,
-        thresholds: DEFAULT_THRESHOLDS,
-        policies: [],
-        clock: () => now,
-        eksAudit: () => ({}) as never,
-      };
-      let index: FleetIndex | undefined;
-      for (let round = 1; round <= 5; round += 1) {
-        now += 15 * MINUTE;
-        if (round === 3) {
-          const newer = { ...first, cluster, provider, observations: [{ ...ended, what: 'new' }, read], findings: [] };
-          if (how === 'damaged') bytes = Buffer.from('x');
-          else bytes = how === 'deleted' ? undefined : gzipSync(JSON.stringify(newer));
+    it.each(['damaged', 'deleted', 'of a newer version'])(
+      'removes no finding of a silent cluster from the index: %s',
+      async (how) => {
+        const ended: Observation = {
+          kind: 'certificate',
+          source: 'tls',
+          observedAt: at(),
+          what: 'kube-apiserver',
+          where: '10.0.0.1:6443',
+          basis: 'certificate',
+          notAfter: at(-DAY),
+        };
+        const read: Observation = { kind: 'read', source: 'tls', observedAt: at(), count: 1 };
+        const { cluster, provider, ...first } = snapshot({ provider: 'eks-anywhere' });
+        const assessed = assessExpiry({ id: cluster, provider }, [ended, read], undefined, DEFAULT_THRESHOLDS, NOW);
+        let bytes: Buffer | undefined = await encodeSnapshot({ ...first, cluster, provider, ...assessed });
+        let now = NOW;
+        const stored: Snapshots = {
+          read: async () => bytes && { snapshot: await decodeSnapshot(bytes), etag: '' },
+          write: async (next) => {
+            bytes = await encodeSnapshot(next);
+          },
+        };
+        const options = {
+          snapshots: stored,
+          thresholds: DEFAULT_THRESHOLDS,
+          policies: [],
+          clock: () => now,
+          eksAudit: () => ({}) as never,
+        };
+        let index: FleetIndex | undefined;
+        for (let round = 1; round <= 5; round += 1) {
+          now += 15 * MINUTE;
+          if (round === 3) {
+            const newer = {
+              ...first,
+              cluster,
+              provider,
+              observations: [{ ...ended, what: 'new' }, read],
+              findings: [],
+            };
+            if (how === 'damaged') bytes = Buffer.from('x');
+            else bytes = how === 'deleted' ? undefined : gzipSync(JSON.stringify(newer));
+          }
+          const audit = await resultOf(createAuditStage(options))(
+            due({ open: undefined, known: round > 1 ? true : undefined }),
+          );
+          index = foldOutcomes(index, [swept({ startedAt: new Date(now).toISOString(), audit })], now);
+          expect(index.clusters['paris']?.audit).toMatchObject({
+            counts: { critical: 1 },
+            findings: expect.arrayContaining([
+              expect.objectContaining({ code: 'CertificateExpired', severity: 'critical' }),
+            ]),
+          });
+          expect(index.clusters['paris']?.audit?.snapshotProblem === undefined).toBe(round < 3);
         }
-        const audit = await resultOf(createAuditStage(options))(
-          due({ open: undefined, known: round > 1 ? true : undefined }),
-        );
-        index = foldOutcomes(index, [swept({ startedAt: new Date(now).toISOString(), audit })], now);
-        expect(index.clusters['paris']?.audit).toMatchObject({
-          counts: { critical: 1 },
-          findings: expect.arrayContaining([
-            expect.objectContaining({ code: 'CertificateExpired', severity: 'critical' }),
-          ]),
-        });
-        expect(index.clusters['paris']?.audit?.partial).toBe(round < 3 ? undefined : true);
-      }
-    });
+      },
+    );
   });
 
   it('leaves a conflict to the next audit, which knows what the other one saw', async () => {

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { NotificationDocument } from '../../lambdas/contracts/event.ts';
+import { alarmEvent, contributorEvent } from '../unit/notify/values.ts';
 import type { Account } from './account.ts';
 import { logsOf } from './function-logs.ts';
 import { ACCOUNT, REGION } from './ministack.ts';
 
 /** An alarm of one plain metric, which the emulator evaluates; those over all clusters are Metrics Insights, which it does not know. */
-const ALARM = { name: 'certmarshal-journal-unwritten', metric: 'JournalUnwritten', service: 'sweep' } as const;
+const ALARM = { id: 'JournalUnwritten', name: 'certmarshal-journal-unwritten', service: 'sweep' } as const;
 const QUEUE = 'certmarshal-rehearsal-people';
-const TOLD_WITHIN_MS = 60_000;
+const WITHIN_MS = 60_000;
 
 /** Topics of the hub that people subscribe to. */
 export interface PeopleTopics {
@@ -18,14 +18,15 @@ export interface PeopleTopics {
 }
 
 /**
- * Makes an alarm ring and end, and waits for what people and the pager are told: alarm, internal topic, the deployed notify function, topic, queue; and for the
- * composite alarm on the fallback topic.
+ * Makes an alarm fire and end, and waits for what people and the pager get: rule, the deployed notify function, topic, queue; and for the composite alarm on the
+ * fallback topic.
  *
- * A stand-in for CloudWatch puts the one datum: the emulator makes no metrics of logs. That it is over is said through the API, as CloudWatch would a minute later.
+ * The emulator makes no metrics of logs, and no events of alarms: one datum is put, and the documented events are matched with the deployed rule and handed to its
+ * target. That the alarm is over is said through the API, as CloudWatch would a minute later.
  *
- * @returns the first line of the message of notify
+ * @returns the first line of the message
  */
-export async function expectTold({ calls }: Pick<Account, 'calls'>, topics: PeopleTopics): Promise<string> {
+export async function expectMessages({ calls }: Pick<Account, 'calls'>, topics: PeopleTopics): Promise<string> {
   const arn = `arn:aws:sqs:${REGION}:${ACCOUNT}:${QUEUE}`;
   const statement = {
     Effect: 'Allow',
@@ -35,6 +36,7 @@ export async function expectTold({ calls }: Pick<Account, 'calls'>, topics: Peop
   };
   const Policy = JSON.stringify({ Version: '2012-10-17', Statement: [statement] });
   const { QueueUrl } = await calls.json('sqs', 'AmazonSQS.CreateQueue', { QueueName: QUEUE, Attributes: { Policy } });
+  const queue = String(QueueUrl);
   const monitoring = (action: string, parameters: Readonly<Record<string, string>>) =>
     calls.query('monitoring', '2010-08-01', action, parameters);
   try {
@@ -46,37 +48,52 @@ export async function expectTold({ calls }: Pick<Account, 'calls'>, topics: Peop
         'Attributes.entry.1.key': 'RawMessageDelivery',
         'Attributes.entry.1.value': 'true',
       });
+    const time = new Date().toISOString();
     await monitoring('PutMetricData', {
       Namespace: 'certmarshal',
-      'MetricData.member.1.MetricName': ALARM.metric,
+      'MetricData.member.1.MetricName': ALARM.id,
       'MetricData.member.1.Value': '1',
       'MetricData.member.1.Unit': 'Count',
       'MetricData.member.1.Dimensions.member.1.Name': 'service',
       'MetricData.member.1.Dimensions.member.1.Value': ALARM.service,
     });
-    const rings = await received(
-      calls,
-      String(QueueUrl),
-      ({ people, pager, fallback }) => people !== undefined && pager !== undefined && fallback !== undefined,
-    );
+    await handOver(calls, alarmEvent(ALARM.id, 'ALARM', { time }));
+    const opened = await received(calls, queue, ({ people, pager, fallback }) => Boolean(people && pager && fallback));
     await monitoring('SetAlarmState', { AlarmName: ALARM.name, StateValue: 'OK', StateReason: 'no datapoint' });
-    const over = await received(
-      calls,
-      String(QueueUrl),
-      ({ pager, fallback }) => pager !== undefined && fallback !== undefined,
-    );
-    assert.deepEqual([rings.pager?.NewStateValue, over.pager?.NewStateValue], ['ALARM', 'OK'], 'the pager');
-    assert.equal(rings.pager?.AlarmName, over.pager?.AlarmName, 'the key of the incident');
-    assert.deepEqual([rings.fallback?.NewStateValue, over.fallback?.NewStateValue], ['ALARM', 'OK'], 'the fallback');
-    assert.deepEqual([rings.people?.severity, rings.people?.state], ['warning', 'opened'], 'what people are told');
-    return String(rings.people?.text.split('\n', 1)[0]);
+    await handOver(calls, alarmEvent(ALARM.id, 'OK', { time }));
+    const closed = await received(calls, queue, ({ people, pager, fallback }) => Boolean(people && pager && fallback));
+    const statesOf = ({ people, pager, fallback }: Received) => [
+      ...[people?.state, people?.key, pager?.NewStateValue, pager?.AlarmName, fallback?.NewStateValue],
+    ];
+    assert.deepEqual(statesOf(opened), ['opened', ALARM.id, 'ALARM', ALARM.id, 'ALARM']);
+    assert.deepEqual(statesOf(closed), ['closed', ALARM.id, 'OK', ALARM.id, 'OK']);
+    await handOver(calls, contributorEvent('ClusterNeverRead', 'ALARM', { Cluster: 'nowhere' }, time));
+    const { pager } = await received(calls, queue, (found) => found.pager !== undefined && found.people !== undefined);
+    assert.equal(pager?.AlarmName, 'ClusterNeverRead nowhere', 'the key of a contributor');
+    return String(opened.people?.title);
   } finally {
     await calls.json('sqs', 'AmazonSQS.DeleteQueue', { QueueUrl });
   }
 }
 
+/** As EventBridge does it: to every target of the rule that the event matches. */
+async function handOver(calls: Account['calls'], event: object): Promise<void> {
+  const { Rules } = await calls.json('events', 'AWSEvents.ListRules');
+  const matching: string[] = [];
+  for (const { Name, EventPattern } of Array.isArray(Rules) ? Rules : []) {
+    const test = { EventPattern, Event: JSON.stringify(event) };
+    const { Result } = await calls.json('events', 'AWSEvents.TestEventPattern', test);
+    if (Result === true) matching.push(String(Name));
+  }
+  assert.equal(matching.length, 1, 'the rules that match');
+  const { Targets } = await calls.json('events', 'AWSEvents.ListTargetsByRule', { Rule: matching[0] });
+  const [target] = Array.isArray(Targets) ? Targets : [];
+  const name = String(target?.Arn).split(':').at(-1);
+  await calls.post('lambda', `/2015-03-31/functions/${name}/invocations`, event);
+}
+
 interface Received {
-  readonly people?: NotificationDocument;
+  readonly people?: { readonly state: string; readonly key: string; readonly title: string };
   readonly pager?: AlarmBody;
   readonly fallback?: AlarmBody;
 }
@@ -92,12 +109,12 @@ async function received(
   QueueUrl: string,
   isEnough: (found: Received) => boolean,
 ): Promise<Received> {
-  const deadline = Date.now() + TOLD_WITHIN_MS;
+  const deadline = Date.now() + WITHIN_MS;
   let found: Received = {};
   while (!isEnough(found)) {
     if (Date.now() > deadline) {
       const logs = [...(await logsOf(calls))].find(([group]) => group.includes('Notify'))?.[1] ?? '';
-      throw new Error(`not told within ${TOLD_WITHIN_MS} ms, but ${JSON.stringify(found)}; notify logged: ${logs}`);
+      throw new Error(`not within ${WITHIN_MS} ms, but ${JSON.stringify(found)}; notify logged: ${logs}`);
     }
     const { Messages } = await calls.json('sqs', 'AmazonSQS.ReceiveMessage', { QueueUrl, MaxNumberOfMessages: 10 });
     for (const { Body, ReceiptHandle } of Array.isArray(Messages) ? Messages : []) {
