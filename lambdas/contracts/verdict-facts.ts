@@ -54,7 +54,7 @@ export const VerdictFacts = z.discriminatedUnion('cause', [
   z.object({ cause: z.literal('former'), node: word, owner: Owner, without }),
   /** No object names the node; `yet`: Machines were read, and one may come. */
   z.object({
-    cause: z.literal('nobody'),
+    cause: z.literal('unnamed'),
     node: word,
     looked: list(Looked, LIMITS.entries),
     trusted: list(Source, LIMITS.entries),

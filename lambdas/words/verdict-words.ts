@@ -44,7 +44,7 @@ const SENTENCES: { readonly [C in Cause]: (facts: FactsOf<C>) => string } = {
   'no-address': ({ objects }) => `${objects.join(', ')} has no addresses yet, or none of a known type`,
   former: ({ node, owner, without }) =>
     `${owner.object}, which is node ${node}, ${owner.notLive}${without === undefined ? '' : `; ${without}`}`,
-  nobody: noObject,
+  unnamed: noObject,
 };
 
 /** What was proven and by what, or what was checked and not found: one sentence without a full stop. Pure. */
@@ -53,7 +53,7 @@ export function verdictSentence(facts: VerdictFacts): string {
   return SENTENCES[facts.cause](facts as never);
 }
 
-function noObject({ node, looked, trusted, yet, why, without }: FactsOf<'nobody'>): string {
+function noObject({ node, looked, trusted, yet, why, without }: FactsOf<'unnamed'>): string {
   const each = looked.map(
     ({ source, count }) => `no ${EVIDENCE_SOURCES[source].plural.slice(0, -1)} (${count} checked)`,
   );

@@ -50,7 +50,7 @@ it.each(ROWS.filter(({ provider }) => provider.addresses.value === undefined))(
     expect(await verdictOn(healthyWorld('v1beta2', provider), names)).toMatchObject({
       verdict: 'leave',
       reason: 'EvidenceMissing',
-      message: `Machine ${NAMESPACE}/${born(1).name} has no addresses yet, or none of a known type`,
+      facts: { cause: 'no-address', objects: [`Machine ${NAMESPACE}/${born(1).name}`] },
     });
   },
 );

@@ -38,7 +38,7 @@ async function audited({ management }: World, ...sources: readonly AuditSource[]
     { ...target, id: NAME, cluster: { name: NAME, provider: 'eks-anywhere' }, management: management.client },
     { previous: undefined, thresholds: DEFAULT_THRESHOLDS, clock: () => NOW, signal, sources },
   );
-  return snapshot.findings;
+  return snapshot.findings.map((finding) => ({ ...finding, message: messageOf(finding, NOW) }));
 }
 
 describe('a provider that nobody knows', () => {
@@ -144,7 +144,7 @@ describe('a Machine without an address of a type that is known', () => {
     expect(await verdictOn(strange(), servingNames(VSPHERE, born(1))!)).toMatchObject({
       verdict: 'leave',
       reason: 'EvidenceMissing',
-      message: `${MACHINE} has no addresses yet, or none of a known type`,
+      facts: { cause: 'no-address', objects: [MACHINE] },
     });
   });
 

@@ -350,7 +350,7 @@ function missing(
   const about = { node: printable(node, 100), without: whyWithout(node, evidence, policy) };
   if (notLive !== undefined) return { cause: 'former', ...about, owner: ownerFacts(notLive) };
   return {
-    cause: 'nobody',
+    cause: 'unnamed',
     ...about,
     looked: evidence.readings.flatMap((reading) =>
       reading.ok && policy.evidence.includes(reading.source)
