@@ -6,7 +6,6 @@ import { counted, date } from '../words.ts';
 import { inert } from './inert.ts';
 import type { Message } from './message.ts';
 
-/** Of an index that is written every minute. */
 const OLD_MS = 10 * MINUTE_MS;
 const MAX_LINES = 30;
 

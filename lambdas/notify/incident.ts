@@ -78,15 +78,17 @@ function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, set
 }
 
 /**
- * Whether it is open now. An end of which the index knows nothing, or that comes while it is made anew, is missing data,
- * not health; a beginning that comes late may be over.
+ * Whether it is open now. An end that the index denies, or that comes because it was lost, is no health; a beginning that
+ * comes late may be over.
  */
-function isOpen({ opens, at, alarm, cluster, culprits, index, now }: Incident): boolean {
+function isOpen({ opens, at, alarm, cluster, what, culprits, index, now }: Incident): boolean {
   if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
   const isGrouped = culprits.length > MAX_CONTRIBUTORS;
   const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now));
+  const watched = table.watchedSignal(alarm);
+  const isZero = index.series.some((one) => one.signal === watched && one.cluster === cluster && one.what === what);
+  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now) && !isZero);
 }
 
 function opened(incident: Incident): Words {

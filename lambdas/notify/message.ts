@@ -14,7 +14,6 @@ export interface Message {
   readonly cluster?: string | undefined;
   /** Class of the certificates, or part of certmarshal. */
   readonly what?: string | undefined;
-  /** The whole story. */
   readonly title: string;
   readonly lines: readonly string[];
   readonly command?: string | undefined;

@@ -525,7 +525,9 @@ describe.skipIf(missing)('an audit of a real control plane', () => {
         severity: 'warning',
       },
     ]);
-    expect(late.findings.find(({ code }) => code === 'RequestNotIssued')?.facts).toMatchObject({ request: request.name });
+    expect(late.findings.find(({ code }) => code === 'RequestNotIssued')?.facts).toMatchObject({
+      request: request.name,
+    });
     expect(ofRequests((await look(late, { aheadMs: 12 * MINUTE_MS })).snapshot)).toEqual([]);
   });
 

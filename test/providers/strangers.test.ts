@@ -1,4 +1,3 @@
-import { messageOf } from '../../lambdas/words/findings.ts';
 import { describe, expect, it } from 'vitest';
 import { audit } from '../../lambdas/audit/audit.ts';
 import type { AuditSource } from '../../lambdas/audit/audit-source.ts';
@@ -10,6 +9,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { missingRight } from '../../lambdas/kubernetes/missing-right.ts';
 import { observeRollout } from '../../lambdas/rollout/observe.ts';
 import { planRollout } from '../../lambdas/rollout/plan.ts';
+import { messageOf } from '../../lambdas/words/findings.ts';
 import { contextOf } from '../unit/audit/sources/fake-cluster.ts';
 import { born, bornEtcd, history, NAME, NAMESPACE, NOW, policy } from '../unit/rollout/fixtures.ts';
 import { healthyWorld, type World, withEtcd } from '../unit/rollout/world.ts';

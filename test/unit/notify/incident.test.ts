@@ -171,6 +171,15 @@ describe('the state of an incident', () => {
     expect(message?.title.startsWith(state === 'opened' ? '[critical]' : '[resolved]')).toBe(true);
   });
 
+  it('stays open where the index was lost, and closes where report has seen the end', () => {
+    const lost = { ...indexOf(), rebuiltAt: at(-5 * MINUTE) };
+    expect(messageOf(event('OK'), lost)?.state).toBe('opened');
+    const series = [
+      { signal: 'CertificatesCritical', cluster: 'berlin', what: 'etcd-server', at: NOW - MINUTE },
+    ] as const;
+    expect(messageOf(event('OK'), { ...lost, series })?.state).toBe('closed');
+  });
+
   it.each([undefined, { ...indexOf(), health: undefined }])('is that of the event without an index', (known) => {
     expect(messageOf(event('ALARM', late), known)?.state).toBe('opened');
     const closing = messageOf(event('OK'), known);
