@@ -62,8 +62,10 @@ function tokensOf(
     return createTokenSigner({ credentials: credentialsOf(scope) });
   });
   return async () => {
+    let isChecked = false;
     try {
       await check();
+      isChecked = true;
       return await (await signer())(clusterName, region);
     } catch (error) {
       if (!(error instanceof AwsError)) throw error;
@@ -71,7 +73,7 @@ function tokensOf(
         kind: 'credentials',
         object: `the token for EKS cluster ${clusterName}`,
         problem: `${error.problem}${profile === undefined ? '' : `, with the profile ${printable(profile)} of the kubeconfig`}`,
-        remedy: error.object.startsWith('eks:DescribeCluster')
+        remedy: !isChecked
           ? `${error.remedy} The token is only for the server that EKS names; if you trust the kubeconfig, pass --allow-exec.`
           : error.kind === 'denied' && role !== undefined
             ? `Allow the identity of that profile in the trust policy of ${role}, or write the kubeconfig again: aws eks update-kubeconfig.`

@@ -61,8 +61,6 @@ export interface NamedServer {
   readonly address: string;
   /** The kubeconfig's name of the cluster, if it differs from the command line's for no known reason. */
   readonly otherwise?: string;
-  /** Where an EKS cluster is, with the AWS profile in its kubeconfig. */
-  readonly eks?: { readonly region?: string | undefined; readonly profile?: string | undefined };
 }
 
 export interface OpenCluster
@@ -142,7 +140,6 @@ export async function openCluster(
     server: {
       ...opened.server,
       otherwise: [named, name].includes(ownName) || isNameOfManagement(options) ? undefined : ownName,
-      eks: provider === 'eks' ? { region: eksRegionOf(host), profile: connection.awsProfile } : undefined,
     },
     workload,
     management,

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { text as readAll } from 'node:stream/consumers';
-import { decideApproval } from '../../lambdas/approval/decide-approval.ts';
+import { decideApproval, fault, unjudged } from '../../lambdas/approval/decide-approval.ts';
 import { ownerFromInstance } from '../../lambdas/approval/evidence/ec2.ts';
 import {
   indexEvidence,
@@ -20,8 +20,8 @@ import { addressRanges } from '../../lambdas/names.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { field, text } from '../../lambdas/resources/fields.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
-import { REASONS } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
+import { verdictDocument } from '../../lambdas/words/verdict-words.ts';
 import { EXIT_HELP, type Register } from '../command.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
@@ -100,14 +100,11 @@ function decideRecord(record: unknown, policies: readonly ApprovalPolicy[], cloc
   }
 
   const read = readSigningRequest(field(record, 'csr'));
-  if (!read.ok) {
-    const { verdict } = REASONS.ObjectMalformed;
-    return { verdict, reason: 'ObjectMalformed', message: read.problem, hostile: false, checks: [], names: [] };
-  }
+  if (!read.ok) return verdictDocument(unjudged('ObjectMalformed', fault(read.problem)));
   const hybrid = readHybridNodes(cluster, new Set([read.csr.username.slice(NODE_PREFIX.length)]), readings);
   if (hybrid !== undefined) readings.push(hybrid);
   const request = { cluster, csr: read.csr, siblings: { pending: 1 } };
-  return decideApproval(request, indexEvidence(readings), policies, now);
+  return verdictDocument(decideApproval(request, indexEvidence(readings), policies, now));
 }
 
 const EVIDENCE_FIELDS: readonly (readonly [

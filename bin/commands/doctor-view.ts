@@ -18,7 +18,7 @@ export function doctorLines(groups: readonly GroupResult[]): Lines {
     groups.map(({ subject, note, checks }) => [
       '',
       hang('', strong(printable(subject)) + (note === undefined ? '' : `: ${printable(note, 500)}`)),
-      rowLines(rows(checks)),
+      table(rows(checks), TABLE_FROM),
       fixes(checks).map(([ids, fix]) => fixLines(ids, fix)),
     ]),
   ];
@@ -42,43 +42,22 @@ const MARKS = { passed: '✔', failed: '✖', warning: '!', skipped: '·' } as c
 
 type Row = readonly [mark: string, id: string, object: string, found: string];
 
-function rowLines(lines: readonly Row[]): Lines {
-  return (width) =>
-    width === undefined || width >= TABLE_FROM
-      ? table(lines)
-      : lines.map(([mark, id, object, found]) => {
-          const rest = [object, found].filter((text) => text !== '').join(': ');
-          return hang(`  ${mark}  `, rest === '' ? id : `${id}  ${rest}`);
-        });
-}
-
 /** One row per check that ran, followed by one for all checks that it blocks. */
 function rows(checks: readonly CheckResult[]): Row[] {
   const skipped = Object.groupBy(checks, ({ status, found }) => (status === 'skipped' ? found : ''));
   return checks
     .filter(({ status }) => status !== 'skipped')
-    .flatMap((check, index, shown): Row[] => {
+    .flatMap((check): Row[] => {
       const count = skipped[`needs ${check.id}`]?.length ?? 0;
       const needing = faint(`${counted(count, 'check')} ${count === 1 ? 'needs' : 'need'} it`);
-      const own = row(check, shown[index - 1]);
+      const own = row(check);
       return count === 0 ? [own] : [own, [faint(MARKS.skipped), needing, '', '']];
     });
 }
 
-/** Longer texts are not repeated below each other. */
-const SHORT = 40;
-
-function row({ id, status, object, found }: CheckResult, above?: CheckResult): Row {
+function row({ id, status, object, found }: CheckResult): Row {
   const paint = { passed: good, failed: bad, warning: warn, skipped: faint }[status];
-  // The error of a call begins with its name, which is the object already.
-  const text = found.startsWith(`${object}: `) ? found.slice(object.length + 2) : found;
-  const repeats = found.length > SHORT && above?.status === status && above.found === found;
-  return [paint(MARKS[status]), id, beside(id, printable(object)), repeats ? 'as above' : printable(text, 500)];
-}
-
-/** What the object adds to the id: for a right, its name. */
-function beside(id: string, object: string): string {
-  return object.replaceAll(/[ /]/g, '-').startsWith(id) ? object.slice(id.length).trim() : object;
+  return [paint(MARKS[status]), id, printable(object), printable(found, 500)];
 }
 
 /** Each fix once, with the checks that it is for. */

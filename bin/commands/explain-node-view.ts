@@ -1,5 +1,4 @@
 import { approverName } from '../../lambdas/approval/condition-reasons.ts';
-import type { NameProof } from '../../lambdas/approval/verdict.ts';
 import { isWord, pasteable } from '../../lambdas/command.ts';
 import { printable } from '../../lambdas/printable.ts';
 import type { FindingCode } from '../../lambdas/tables/finding-codes.ts';
@@ -69,19 +68,10 @@ function headline({ node, seen, judged, names }: NodeExplanation): string {
   const { verdict, why } = judged;
   const [symbol, paint] = VERDICT_MARKS[verdict];
   const ending = paint(`${symbol} ${sentence(ISSUED[verdict].title)}.`);
-  const stranger = strangerIn(names);
-  if (verdict !== 'proven' && stranger !== undefined)
-    return `${strong(`${who} ${has} a certificate that covers ${stranger}.`)} ${ending}`;
   if (verdict !== 'proven')
     return `${strong(`${who} ${has} a certificate: ${why ?? 'no reason is known'}.`)} ${ending}`;
   const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
   return `${strong(`${who} ${has} a certificate for its own names, all proven by ${[...proofs].join(' and ')}.`)} ${ending}`;
-}
-
-/** `10.0.0.9 of worker-9` */
-function strangerIn(names: readonly NameProof[]): string | undefined {
-  const stranger = names.find(({ ownedBy }) => ownedBy !== undefined);
-  return stranger?.ownedBy === undefined ? undefined : `${stranger.name} of ${stranger.ownedBy.node}`;
 }
 
 function facts(
@@ -94,8 +84,6 @@ function facts(
   return [
     ['seen', whereSeen(seen, request?.name)],
     ...nameRows(names),
-    // Otherwise the headline has it.
-    ...(judged?.why === undefined || strangerIn(names) === undefined ? [] : [['why', judged.why]]),
     ['issued', `${dayOf(notBefore)}, ${span(now - notBefore)} ago, by ${issuer}, key ${key}`],
     ...(judged === undefined ? [] : [['approved', approvedWords(node, request)]]),
     ['expires', `${dayOf(notAfter)}, ${left > 0 ? `in ${span(left)}` : `${span(left)} ago`}`],

@@ -136,7 +136,7 @@ async function explainNode(
   ]);
   const answer = await shake(target, query, addressesOf(own, evidence), signal);
 
-  const grounds: IssuedGrounds = { cluster, evidence, policies };
+  const grounds: IssuedGrounds = { cluster, evidence, policies, nodes };
   const problems = [...evidence.readings.flatMap(evidenceProblem), ...requests.problems];
   if (answer.ok) {
     const { certificate, host, keyProven } = answer;

@@ -6,6 +6,7 @@ import { printable } from '../../lambdas/printable.ts';
 import type { SigningCondition, SigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
 import { instant } from '../../lambdas/time.ts';
+import { verdictSentence } from '../../lambdas/words/verdict-words.ts';
 import { type NamedServer, serverWords } from '../target.ts';
 import { hang, type Lines, table } from '../terminal/draw.ts';
 import { bad, faint, good, strong, warn } from '../terminal/paint.ts';
@@ -36,6 +37,14 @@ export interface Explanation {
   readonly problems?: readonly Problem[];
   readonly next?: string | undefined;
 }
+
+/** Whether someone decided on the request. */
+export function isDecided({ facts: { cause } }: Verdict): boolean {
+  return cause === 'decided' || cause === 'issued';
+}
+
+/** Their sentence is the meaning of the reason. */
+const SAID: ReadonlySet<string> = new Set(['deleting', 'issued']);
 
 /** One verdict for people: what, by whom, which names, which checks, and what to do. */
 export function explanationLines(
@@ -69,17 +78,14 @@ export function explanationLines(
     ]),
     [...new Set([verdict.reason, sweep.reason])]
       // Not what the headline says in the same words.
-      .filter((reason) => REASONS[reason].meaning !== `${sentence(sweep.message)}.`)
-      .map((reason) => reasonLines(reason, verdict, places, problems.length > 0)),
+      .filter((reason) => reason !== sweep.reason || !SAID.has(sweep.facts.cause))
+      .map((reason) => reasonLines(reason, places, problems.length > 0)),
     next !== undefined && ['', nextLine(next)],
   ];
 }
 
-// oxlint-disable-next-line max-params -- internal
-function reasonLines(reason: Reason, { names }: Verdict, places: Places, hasProblems: boolean): Lines {
-  const { next } = REASONS[reason];
-  const isOwned = reason === 'SanNotOwned' && names.some(({ ownedBy }) => ownedBy !== undefined);
-  const meaning = isOwned ? 'Another node owns a name.' : REASONS[reason].meaning;
+function reasonLines(reason: Reason, places: Places, hasProblems: boolean): Lines {
+  const { meaning, next } = REASONS[reason];
   // The problems above have their remedies.
   const isSaid = next === '' || (reason === 'EvidenceUnreadable' && hasProblems);
   const typed = next.replace(RUNBOOK, (_command, name: string) => runbookPlace(name, places));
@@ -121,27 +127,14 @@ function headline(verdict: Verdict, sweep: Verdict, username: string | undefined
   const paint = { approve: good, leave: warn, deny: bad, ignore: faint }[sweep.verdict];
   const writes = sweep.verdict === 'approve' || sweep.verdict === 'deny';
   const ignored = sweep.verdict === 'ignore' && sweep.reason !== verdict.reason;
-  const isDecided = sweep.reason.startsWith('Already');
-  const ending = isDecided
-    ? `${sentence(sweep.message)}.`
+  const ending = isDecided(sweep)
+    ? `${sentence(verdictSentence(sweep.facts))}.`
     : writes && sweep.mode === 'observe'
       ? OBSERVED
       : ignored
         ? IGNORED
         : ENDINGS[sweep.verdict];
-  return `${strong(`${story(verdict, who)}.`)} ${paint(ending)}`;
-}
-
-function story({ verdict, reason, names, message }: Verdict, who: string): string {
-  // Of a node that nothing is known of, the address may be its own.
-  const stranger = reason === 'EvidenceMissing' ? undefined : names.find(({ ownedBy }) => ownedBy !== undefined);
-  if (stranger?.ownedBy !== undefined) {
-    const { name, ownedBy } = stranger;
-    return `${who} asks for a serving certificate that covers ${name === ownedBy.node ? 'the name' : name} of ${ownedBy.node}`;
-  }
-  if (verdict !== 'approve') return `${who}: ${message}`;
-  const proofs = new Set(names.flatMap(({ provenBy }) => provenBy?.object ?? []));
-  return `${who} asks for its own names, all proven by ${[...proofs].join(' and ')}`;
+  return `${strong(`${who}: ${verdictSentence(verdict.facts)}.`)} ${paint(ending)}`;
 }
 
 /** One name per line, unproven ones first: the reader looks for them. */

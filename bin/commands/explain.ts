@@ -1,12 +1,11 @@
 import { decide } from '../../lambdas/approval/decide.ts';
-import { decideApproval, gateReason } from '../../lambdas/approval/decide-approval.ts';
+import { decideApproval, fault, gateReason, unjudged } from '../../lambdas/approval/decide-approval.ts';
 import { type Observed, observe, observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { judgeForPerson } from '../../lambdas/approval/person.ts';
 import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
 import { isNewer } from '../../lambdas/approval/request.ts';
 import { NODE_PREFIX } from '../../lambdas/approval/rules/rules.ts';
-import type { Verdict } from '../../lambdas/approval/verdict.ts';
 import { isWord } from '../../lambdas/command.ts';
 import { getSigningRequest } from '../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
@@ -14,7 +13,7 @@ import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { type ApprovalSubject, approvalSubjectOf } from '../../lambdas/resources/approval-subject.ts';
 import { readSigningRequest, type SigningRequest } from '../../lambdas/resources/signing-request.ts';
-import { REASONS, type Reason } from '../../lambdas/tables/reasons.ts';
+import { verdictDocument } from '../../lambdas/words/verdict-words.ts';
 import { EXIT_HELP, type Register, repeatable, withTarget } from '../command.ts';
 import { EXIT } from '../exit-codes.ts';
 import { loadFleet } from '../fleet.ts';
@@ -31,7 +30,7 @@ import {
 import type { Places } from '../terminal/phrases.ts';
 import { serverPorts } from './audit/ports.ts';
 import { explainNodeCommand } from './explain-node.ts';
-import { type Explanation, explanationLines } from './explain-view.ts';
+import { type Explanation, explanationLines, isDecided } from './explain-view.ts';
 
 export const register: Register = (command, { program: name, interruption, run }) => {
   withTarget(command.argument('[csr-name]', 'name of the CertificateSigningRequest'))
@@ -101,7 +100,7 @@ export async function explainCommand(
   io.stderr.write(otherwiseNotice(cluster.name, server) ?? '');
   try {
     const explanation = await explain(target, policies, name, now, signal);
-    if (output === 'json') printJson(io, { csr: printable(name, 253), ...explanation.verdict });
+    if (output === 'json') printJson(io, { csr: printable(name, 253), ...verdictDocument(explanation.verdict) });
     else {
       const shown = await withProof(explanation, target, policies, now, signal);
       const next = nextCommand(explanation, query);
@@ -115,8 +114,6 @@ export async function explainCommand(
   }
 }
 
-const DECIDED: ReadonlySet<Reason> = new Set(['AlreadyApproved', 'AlreadyDenied', 'AlreadyFailed', 'AlreadyIssued']);
-
 /** Of a request that was decided, what would prove its names now. */
 async function withProof(
   explanation: Explained,
@@ -126,7 +123,7 @@ async function withProof(
   signal: AbortSignal,
 ): Promise<Explained> {
   const { csr, verdict } = explanation;
-  if (csr?.username.startsWith(NODE_PREFIX) !== true || !DECIDED.has(verdict.reason)) return explanation;
+  if (csr?.username.startsWith(NODE_PREFIX) !== true || !isDecided(verdict)) return explanation;
   const nodes = new Set([csr.username.slice(NODE_PREFIX.length)]);
   const { cluster, evidence } = await observeNodes(target, nodes, policies, signal);
   const open = { ...csr, conditions: [], issued: false };
@@ -178,21 +175,23 @@ export async function explain(
 ): Promise<Explained> {
   const object = await getSigningRequest(target.workload, name, signal);
   const read = readSigningRequest(object);
-  if (!read.ok) return { verdict: unjudged('ObjectMalformed', read.problem) };
+  if (!read.ok) return { verdict: unjudged('ObjectMalformed', fault(read.problem)) };
   const { csr } = read;
   if (csr.name !== name)
-    return { verdict: unjudged('ObjectMalformed', `the API server answered with ${printable(csr.name, 100)} instead`) };
+    return {
+      verdict: unjudged('ObjectMalformed', fault(`the API server answered with ${printable(csr.name, 100)} instead`)),
+    };
   const subject = approvalSubjectOf(object);
   const found = { csr, subject };
   const gate = gateReason(csr);
-  if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.message) };
+  if (gate !== undefined) return { ...found, verdict: unjudged(gate.reason, gate.facts) };
   const own = { csr, subject, askedAt: [csr.createdAt ?? Number.POSITIVE_INFINITY] };
   const observed = await observe(target, policies, signal, Date.now, { wanted: own });
   const listed = observed.open.find(({ csr: { username } }) => username === csr.username);
   const isMissing = listed === undefined || (listed.csr.uid !== csr.uid && isNewer(csr, listed.csr));
   // In a flood the list does not have all of them.
   if (isMissing && !(await isStillOpen(target.workload, csr, signal)))
-    return { ...found, verdict: unjudged('Deleting', 'the request was decided or deleted just now') };
+    return { ...found, verdict: unjudged('Deleting', { cause: 'over' }) };
   const newest = isMissing ? { ...own, askedAt: listed?.askedAt ?? own.askedAt } : listed;
   const problems = observed.evidence.readings.flatMap(evidenceProblem);
   if (newest.csr.uid !== csr.uid) {
@@ -202,7 +201,8 @@ export async function explain(
   }
   const open = [newest, ...observed.open.filter((request) => request !== newest)];
   const decisions = [...decide(observed.cluster, { ...observed, open }, policies, now, observed.approvals)];
-  const verdict = decisions.find((one) => one.csr === newest.csr)?.verdict ?? unjudged('JudgeFailed', 'no decision');
+  const verdict =
+    decisions.find((one) => one.csr === newest.csr)?.verdict ?? unjudged('JudgeFailed', fault('no decision'));
   return { ...found, observed, verdict, problems };
 }
 
@@ -218,8 +218,4 @@ async function isStillOpen(
     if (error instanceof KubernetesError && error.kind === 'not-found') return false;
     throw error;
   }
-}
-
-function unjudged(reason: Reason, message: string): Verdict {
-  return { verdict: REASONS[reason].verdict, reason, message, hostile: false, checks: [], names: [] };
 }

@@ -2,13 +2,11 @@ import { AwsError } from '../../lambdas/aws/errors.ts';
 
 /** The remedy for a user at a terminal. Those of AwsError are for operators of the functions. */
 export function remedyAtTheKeyboard(
-  { kind, problem, remedy }: Pick<AwsError, 'kind' | 'problem' | 'remedy'>,
+  { kind, remedy }: Pick<AwsError, 'kind' | 'remedy'>,
   env: NodeJS.ProcessEnv = process.env,
 ): string {
   if (env['AWS_LAMBDA_FUNCTION_NAME'] !== undefined) return remedy;
-  // A rejected signature means a wrong clock, and the remedy of the error says so.
-  if (kind === 'expired' && !problem.startsWith('the signature'))
-    return 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.';
+  if (kind === 'expired') return 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.';
   if (kind === 'unavailable')
     return 'Check your own network first: whether the name resolves (DNS), and whether there is a route without a proxy: certmarshal uses none. Then check the health of the service in that Region.';
   return remedy;

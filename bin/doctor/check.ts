@@ -1,4 +1,5 @@
 import { AwsError } from '../../lambdas/aws/errors.ts';
+import type { Failure } from '../../lambdas/contracts/problem.ts';
 import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { remedyAtTheKeyboard } from './at-the-keyboard.ts';
 
@@ -96,11 +97,14 @@ async function answerOf(check: Check, signal: AbortSignal): Promise<Answer> {
     return await check.run(signal);
   } catch (error) {
     if (signal.aborted) return stopped();
-    if (error instanceof KubernetesError) return failed(`${error.object}: ${error.problem}`, { text: error.remedy });
-    if (error instanceof AwsError)
-      return failed(`${error.object}: ${error.problem}`, { text: remedyAtTheKeyboard(error) });
+    if (error instanceof KubernetesError) return failed(about(check, error), { text: error.remedy });
+    if (error instanceof AwsError) return failed(about(check, error), { text: remedyAtTheKeyboard(error) });
     throw error;
   }
+}
+
+function about({ object }: Check, error: Failure): string {
+  return error.object === object ? error.problem : `${error.object}: ${error.problem}`;
 }
 
 function stopped(): Answer {

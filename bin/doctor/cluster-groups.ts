@@ -2,6 +2,7 @@ import type { ApprovalPolicy } from '../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../lambdas/approval/request.ts';
 import { policiesFor } from '../../lambdas/approval/selection.ts';
 import type { Thresholds } from '../../lambdas/audit/rules/thresholds.ts';
+import type { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import type { Answer, Check, CheckGroup, Fix } from './check.ts';
 import { machinesCheck, signerCheck } from './cluster-checks.ts';
@@ -16,7 +17,7 @@ export interface Door {
   readonly opening: (server: Server) => readonly Check[];
   readonly renew: Fix;
   /** The meaning of a 401. @default the kubeconfig must be renewed */
-  readonly refused?: (problem: string) => Answer;
+  readonly refused?: (error: KubernetesError) => Answer;
   /** The identity to grant rights to, if it is not ours. */
   readonly grantee?: Identity;
 }

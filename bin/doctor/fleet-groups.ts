@@ -13,6 +13,7 @@ import { eksSources, type HubIdentity } from '../../lambdas/fleet/sources.ts';
 import { DEFAULT_NAMESPACE } from '../../lambdas/identifiers.ts';
 import { createKubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../lambdas/kubernetes/connection.ts';
+import type { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { loadSecretKubeconfig } from '../../lambdas/kubernetes/secret-kubeconfig.ts';
 import type { Identity } from '../../lambdas/kubernetes/self-review.ts';
 import { printable } from '../../lambdas/printable.ts';
@@ -245,10 +246,10 @@ function eksDoor(
       text: 'Run this again: endpoint and CA are read again each time. If it still fails, open a case with AWS.',
     },
     ...(roles.weSweep
-      ? { refused: (problem: string) => failed(problem, admit) }
+      ? { refused: ({ problem }: KubernetesError) => failed(problem, admit) }
       : {
           grantee: sweeper(roles),
-          refused: (problem: string) =>
+          refused: ({ problem }: KubernetesError) =>
             untold(`cannot be tried as ${aws.caller.arn}: ${problem}`, {
               text: 'Only the role of the sweep needs access; access-entry says whether it has it.',
             }),
@@ -346,8 +347,8 @@ function mappedAnswers(caller: string, roles: HubRoles): Pick<Door, 'refused' | 
   const fix = {
     text: `The aws-iam-authenticator of the cluster has to map ${roles.sweepRole} to the group ${GROUP}.${whereIsTheRole(roles)}`,
   };
-  if (roles.weSweep) return { refused: (problem) => failed(problem, fix) };
-  return { grantee: sweeper(roles), refused: (problem) => untold(`cannot be tried as ${caller}: ${problem}`, fix) };
+  if (roles.weSweep) return { refused: ({ problem }) => failed(problem, fix) };
+  return { grantee: sweeper(roles), refused: ({ problem }) => untold(`cannot be tried as ${caller}: ${problem}`, fix) };
 }
 
 function sweeper({ sweepRole }: HubRoles): Identity {
@@ -360,9 +361,11 @@ function regionOf(secret: string): string {
 
 function secretFix(error: KubeconfigSecretError, { secret }: KubeconfigAccess, renew: Fix, aws: AwsCalls): Fix {
   if (error.kind === 'denied') return allowFix(aws.caller.arn, 'secretsmanager:GetSecretValue', secret, error.remedy);
-  if (error.kind === 'unavailable')
-    return { text: remedyAtTheKeyboard({ kind: error.kind, problem: error.problem, remedy: error.remedy }) };
+  if (error.kind === 'unavailable') return { text: remedyAtTheKeyboard({ kind: error.kind, remedy: error.remedy }) };
   return error.kind === 'not-found'
-    ? { ...renew, text: `${renew.text.replace(/:$/, '')}, and write the ARN that it prints into fleet.yaml:` }
+    ? {
+        ...renew,
+        text: 'Make new credentials with a kubeconfig of an administrator, ADMIN.yaml, and write the ARN that it prints into fleet.yaml:',
+      }
     : renew;
 }

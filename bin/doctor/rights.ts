@@ -113,7 +113,7 @@ function rightCheck(server: Server, right: Right, role: Role, options: RightsOpt
   return {
     id: `${right.verb}-${pathOf(right).replace('/', '-')}`,
     title: 'right is granted',
-    object: describeRight({ ...right, group: '' }),
+    object: right.name === undefined ? 'all' : [right.namespace, right.name].filter(Boolean).join('/'),
     needs: ['authentication'],
     async run(signal) {
       const allowed = await mayI(known(server.client), right, signal);

@@ -41,7 +41,7 @@ export interface ServerCheckOptions {
   readonly object: string;
   readonly renew: Fix;
   /** The meaning of a 401. @default the kubeconfig must be renewed */
-  readonly refused?: (problem: string, remedy: string) => Answer;
+  readonly refused?: (error: KubernetesError) => Answer;
   /** @default from here, or from a network where its name may resolve differently */
   readonly sweptFrom?: SweptFrom | undefined;
   /** When an audit has a finding about its certificate. */
@@ -64,7 +64,7 @@ export function serverChecks(
     object,
     renew,
     // An expired kubeconfig of an administrator makes no new credentials.
-    refused = (problem, remedy) => failed(problem, problem.includes(EXPIRED_CLIENT) ? { text: remedy } : renew),
+    refused = ({ code, problem, remedy }) => failed(problem, code === EXPIRED_CLIENT ? { text: remedy } : renew),
     sweptFrom,
     thresholds,
     now,
@@ -154,7 +154,7 @@ export function serverChecks(
           return passed(`authenticated as ${server.identity.username}`);
         } catch (error) {
           if (!(error instanceof KubernetesError)) throw error;
-          if (error.kind === 'unauthorized') return refused(error.problem, error.remedy);
+          if (error.kind === 'unauthorized') return refused(error);
           if (error.kind !== 'not-found') throw error;
           // Kubernetes before 1.28 does not report our identity; any review shows whether it authenticates us.
           await mayI(client, { verb: 'list', group: '', resource: 'nodes' }, signal);
@@ -194,7 +194,7 @@ function connectAnswer(probe: Probe, renew: Fix): Answer {
       text: `Make it reachable from here: routes, security groups, firewalls. ${elsewhere}`,
     });
   const { kind, problem, remedy } = probe.error;
-  if (kind === 'certificate' || kind === 'unauthorized') return passed('answers');
+  if (OF_CERTIFICATE.has(kind) || kind === 'unauthorized') return passed('answers');
   return failed(problem, { ...renew, text: `${remedy} ${elsewhere}` });
 }
 
@@ -215,7 +215,8 @@ function certificateAnswer(
   severityOf: (life: Life) => 'critical' | 'warning' | undefined,
 ): Answer {
   if (!probe.answered) {
-    if (probe.timedOut || probe.error.kind !== 'certificate') return passed('the server asks for a client certificate');
+    if (probe.timedOut || !OF_CERTIFICATE.has(probe.error.kind))
+      return passed('the server asks for a client certificate');
     const { code = '', problem, remedy } = probe.error;
     return failed(problem, EXPIRED.has(code) ? { text: remedy } : either(remedy, renew));
   }
@@ -227,6 +228,8 @@ function certificateAnswer(
   const severity = severityOf({ notBefore, notAfter });
   return severity === undefined ? passed(found) : warning(`${found}: ${severity} in an audit`, RENEW_CERTIFICATE);
 }
+
+const OF_CERTIFICATE: ReadonlySet<string> = new Set(['certificate', 'certificate-expired']);
 
 /** No credentials help. */
 const EXPIRED: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', OLD_CERTIFICATE]);

@@ -89,7 +89,7 @@ export function createHome(options: HomeOptions): Home {
     clock,
     idle,
     policies: fleet.policies,
-    thresholds: fleet.audit.thresholds,
+    auditRules: fleet.audit,
     rollouts: options.writes ? fleet.rollouts : undefined,
     recovery: fleet.recovery,
     recoverNodes: (target, some, given) => recoverNodes(target, some, { ...given, dryRun: !options.writes }),

@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import { AwsError } from '../../lambdas/aws/errors.ts';
 import type { OpenTarget } from '../../lambdas/cluster/connect/connect.ts';
 import { UnusableTargetError } from '../../lambdas/cluster/connect/open-target.ts';
@@ -17,6 +16,7 @@ import type { Typed } from '../../lambdas/page/cluster-details.ts';
 import { type PageOptions, renderPage } from '../../lambdas/page/page.ts';
 import { printable } from '../../lambdas/printable.ts';
 import { MINUTE_MS } from '../../lambdas/time.ts';
+import { verdictDocument } from '../../lambdas/words/verdict-words.ts';
 import { kebab } from '../../lambdas/words.ts';
 import packageJson from '../../package.json' with { type: 'json' };
 import { serverPorts } from '../commands/audit/ports.ts';
@@ -26,7 +26,7 @@ import { createDirectoryState } from '../directory-state.ts';
 import { EXIT, UsageError } from '../exit-codes.ts';
 import { type Io, printJson } from '../io.ts';
 import { systemErrorCode, systemErrorWords } from '../system-error.ts';
-import { expiredServerOf, type NamedServer, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
+import { expiredServerOf, repeatOptions, requireServiceCidrs, validCidrs } from '../target.ts';
 import { draw, type Lines, screenOf } from '../terminal/draw.ts';
 import { startProgress } from '../terminal/progress.ts';
 import { replaceTextFile } from '../text-file.ts';
@@ -119,7 +119,7 @@ export async function runMinutes(
       state.touch(io.clock());
       const health = await home.tick(signal);
       progress.clear();
-      if (options.output === 'json') printJson(io, health);
+      if (options.output === 'json') printJson(io, documentOf(health));
       else io.stdout.write(`${draw(work.show(health, also), screen())}\n`);
       if (signal.aborted) io.stderr.write('Interrupted: what was not read by then is not judged.\n');
       const { runbooks } = fleet.monitoring;
@@ -188,22 +188,13 @@ async function clustersOf(
   if (options.fleet !== undefined) return { clusters: await ofFleet(options, fleet, signal), contexts: [] };
   const contexts =
     options.allContexts === true ? await everyContext(options, env) : [await oneContext(options, fleet, env)];
-  const servers = new Map<string, NamedServer>();
-  const regions = () =>
-    new Map(
-      contexts.map(({ id, context, server = '' }) => [
-        id,
-        servers.get(context)?.eks ?? { region: regionOfEksEndpoint(server) },
-      ]),
-    );
   return {
     clusters: {
       targets: contexts.map((cluster) => contextTarget(cluster, options, fleet)),
-      openContext: async (context, ended) =>
-        openContext(context, options, fleet, ended, (server) => servers.set(context, server)),
+      openContext: async (context, ended) => openContext(context, options, fleet, ended),
     },
     contexts,
-    typed: (...given) => typedCommands(contexts, options, regions())(...given),
+    typed: typedCommands(contexts, options),
   };
 }
 
@@ -240,7 +231,6 @@ const ANSWERS_WITHIN_MS = 5_000;
  * Opens a context as the command line says, and asks for the version of its API server before anything else. Any answer
  * counts, also an error status.
  *
- * @param onOpen called with the server
  * @throws UnusableTargetError
  */
 async function openContext(
@@ -248,7 +238,6 @@ async function openContext(
   options: AuditTargetOptions,
   fleet: Fleet,
   signal: AbortSignal,
-  onOpen: (server: NamedServer) => void,
 ): Promise<OpenTarget> {
   const object = `context ${printable(context, 200)}`;
   const remedy = `Run certmarshal doctor${repeatOptions({ ...options, context })}`;
@@ -257,10 +246,7 @@ async function openContext(
       requireServiceCidrs(cluster, fleet.policies),
     );
     const problem = await silenceOf(target, signal);
-    if (problem === undefined) {
-      onOpen(target.server);
-      return target;
-    }
+    if (problem === undefined) return target;
     target.close();
     throw new UnusableTargetError({ kind: 'unreachable', object, message: problem, remedy });
   } catch (error) {
@@ -280,9 +266,13 @@ async function silenceOf({ workload }: Pick<OpenTarget, 'workload'>, signal: Abo
     if (signal.aborted) return 'it was not read before the end';
     const server = printable(workload.server, 300);
     if (deadline.aborted) return `${server} does not answer within ${ANSWERS_WITHIN_MS / 1_000} s`;
-    if (error.kind === 'unreachable') return `${server}: ${error.problem}`;
+    if (error.kind === 'unreachable' || error.kind === 'unresolved') return `${server}: ${error.problem}`;
   }
   return undefined;
+}
+
+function documentOf({ clusters, ...health }: FleetHealth): object {
+  return { ...health, clusters: clusters.map((one) => ({ ...one, verdicts: one.verdicts.map(verdictDocument) })) };
 }
 
 const PAGE_NAME = /[^/\\]\.html?$/i;

@@ -13,6 +13,7 @@ import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-s
 import { type JsonObject, list, raw, text } from '../resources/fields.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { readSigningRequest } from '../resources/signing-request.ts';
+import { conditionMessage } from '../words/verdict-words.ts';
 import { CONDITION_REASONS } from './condition-reasons.ts';
 import type { Decision } from './decide.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
@@ -243,14 +244,11 @@ async function write(
 }
 
 function conditionOf(verdict: Verdict): ApprovalCondition {
-  if (verdict.reason === 'Recovered')
-    return { type: 'Approved', reason: CONDITION_REASONS.recover, message: verdict.message };
-  const approve = verdict.verdict === 'approve';
-  return {
-    type: approve ? 'Approved' : 'Denied',
-    reason: CONDITION_REASONS[approve ? 'approve' : 'deny'],
-    message: `policy ${verdict.policy ?? ''}: ${approve ? '' : `${verdict.reason}: `}${verdict.message}`,
-  };
+  const { facts, policy } = verdict;
+  if (verdict.verdict !== 'approve')
+    return { type: 'Denied', reason: CONDITION_REASONS.deny, message: conditionMessage(facts, verdict.reason, policy) };
+  const reason = CONDITION_REASONS[facts.cause === 'recovered' ? 'recover' : 'approve'];
+  return { type: 'Approved', reason, message: conditionMessage(facts, undefined, policy) };
 }
 
 /** Says who decided and their reason, in at most 1,500 printable characters. */
@@ -265,7 +263,13 @@ export function conditionByPerson({ decision, by, because }: DecidedByPerson): A
 
 const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 /** Without a status, these errors occur before the write is sent. */
-const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'certificate', 'unauthorized']);
+const NOT_SENT: ReadonlySet<string> = new Set([
+  'credentials',
+  'invalid',
+  'certificate',
+  'certificate-expired',
+  'unauthorized',
+]);
 
 /**
  * Whether the write was certainly not done. A 5xx leaves that open; a 2xx is an error only if its body is unreadable.

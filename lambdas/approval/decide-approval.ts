@@ -1,3 +1,4 @@
+import type { VerdictFacts } from '../contracts/verdict-facts.ts';
 import { printable } from '../printable.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
 import { REASONS, type Reason } from '../tables/reasons.ts';
@@ -35,7 +36,7 @@ export function decideApproval(
     return judge(request, evidence, policies, now);
   } catch (error) {
     // A bug. A request that triggers it must not stop the judgement of all others.
-    return unjudged('JudgeFailed', printable(String(error)));
+    return unjudged('JudgeFailed', fault(printable(String(error))));
   }
 }
 
@@ -43,23 +44,23 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
   const { csr, cluster } = request;
   const own = policies.find(({ signerRules }) => signerRules?.signer === csr.signerName)?.signerRules;
   const gate = gateReason(csr, own?.signer);
-  if (gate !== undefined) return unjudged(gate.reason, gate.message);
+  if (gate !== undefined) return unjudged(gate.reason, gate.facts);
 
   const selected = policies.filter(
     (policy) =>
       policy.signerRules?.signer === own?.signer && policy.signers.includes(csr.signerName) && isFor(policy, cluster),
   );
   if (selected.length === 0)
-    return unjudged(
-      'NoPolicySelected',
-      `no policy selects cluster ${printable(cluster.name, 100)} (${cluster.provider})`,
-    );
+    return unjudged('NoPolicySelected', {
+      cause: 'unselected',
+      cluster: printable(cluster.name, 100),
+      provider: cluster.provider,
+    });
 
   if (csr.createdAt === undefined)
-    return unjudged('ObjectMalformed', 'metadata.creationTimestamp is missing or unreadable');
+    return unjudged('ObjectMalformed', fault('metadata.creationTimestamp is missing or unreadable'));
   const ageMs = now - csr.createdAt;
-  if (ageMs < -CLOCK_TOLERANCE_MS)
-    return unjudged('ClockSkew', `created ${seconds(-ageMs)} s in the future of this clock`);
+  if (ageMs < -CLOCK_TOLERANCE_MS) return unjudged('ClockSkew', { cause: 'future', seconds: seconds(-ageMs) });
   const inTime = selected.filter((policy) => ageReason(ageMs, policy, cluster) === undefined);
   // A policy for another age still counts: no other policy denies what it would leave pending.
   const mayDeny = selected.every(({ onHostile }) => onHostile === 'deny');
@@ -73,24 +74,27 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
         ? combine(judgeByEach(request, evidence, selected, now, standing), cluster, mayDeny)
         : undefined;
     if (late?.checks.some(({ rule, hostile }) => rule === 'san-standing' && hostile) === true) return late;
-    const window = first.age[cluster.provider];
-    return unjudged(
-      ageReason(ageMs, first, cluster) ?? 'Orphaned',
-      `${seconds(Math.max(0, ageMs))} s old; judged between ${window.minSeconds} and ${window.maxSeconds} s`,
-      { policy: first.name, mode: first.mode[cluster.provider] },
-    );
+    const { minSeconds: min, maxSeconds: max } = first.age[cluster.provider];
+    const facts = { cause: 'age', seconds: seconds(Math.max(0, ageMs)), min, max } as const;
+    const policy = { policy: first.name, mode: first.mode[cluster.provider] };
+    return { ...unjudged(ageReason(ageMs, first, cluster) ?? 'Orphaned', facts), ...policy };
   }
 
   if (request.siblings.supersededBy !== undefined)
-    return unjudged('Superseded', `${printable(request.siblings.supersededBy, 100)} is newer`);
+    return unjudged('Superseded', { cause: 'newer', csr: printable(request.siblings.supersededBy, 100) });
   if (request.siblings.pending > FLOOD_LIMIT)
-    return unjudged(
-      'RequesterQuarantined',
-      `${printable(csr.username, 100)} has ${request.siblings.pending} pending requests; more than ${FLOOD_LIMIT} is a flood`,
-    );
+    return unjudged('RequesterQuarantined', {
+      cause: 'flood',
+      requester: printable(csr.username, 100),
+      count: request.siblings.pending,
+      most: FLOOD_LIMIT,
+    });
 
   return combine(judgeByEach(request, evidence, inTime, now, standing), cluster, mayDeny);
 }
+
+/** A verdict and why, without a check. */
+type Gate = Pick<Verdict, 'reason' | 'facts'>;
 
 /**
  * The checks that need neither policy nor evidence. A sweep runs them first and keeps nothing of a request that fails
@@ -99,34 +103,31 @@ function judge(request: ApprovalRequest, evidence: Evidence, policies: readonly 
  * @returns why the request is not judged; undefined for an open request for `signer`, which for serving is made by a
  * node
  */
-export function gateReason(
-  csr: SigningRequest,
-  signer: string = KUBELET_SERVING_SIGNER,
-): { readonly reason: Reason; readonly message: string } | undefined {
+export function gateReason(csr: SigningRequest, signer: string = KUBELET_SERVING_SIGNER): Gate | undefined {
   const isServing = signer === KUBELET_SERVING_SIGNER;
   if (csr.signerName !== signer)
     return {
       reason: isServing ? 'NotKubeletServing' : 'NotKubeletClient',
-      message: `signer is ${printable(csr.signerName, 100)}`,
+      facts: { cause: 'signer', signer: printable(csr.signerName, 100) },
     };
-  if (csr.deleting) return { reason: 'Deleting', message: 'the request is being deleted' };
-  if (csr.issued) return { reason: 'AlreadyIssued', message: 'the certificate is issued' };
+  if (csr.deleting) return { reason: 'Deleting', facts: { cause: 'deleting' } };
+  if (csr.issued) return { reason: 'AlreadyIssued', facts: { cause: 'issued' } };
   for (const [type, reason] of DECIDED) {
     const condition = csr.conditions.find((candidate) => candidate.type === type);
     if (condition !== undefined)
-      return { reason, message: `condition ${type}, reason ${printable(condition.reason, 100) || 'none'}` };
+      return { reason, facts: { cause: 'decided', condition: type, reason: printable(condition.reason, 100) } };
   }
   return isServing && !csr.username.startsWith(NODE_PREFIX) ? notOfNode(csr) : undefined;
 }
 
 /** A kubelet names its node whatever the API server takes it for; the webhook of an operator asks as a service account. */
-function notOfNode(csr: SigningRequest): { readonly reason: Reason; readonly message: string } {
-  const who = printable(csr.username, 100);
+function notOfNode(csr: SigningRequest): Gate {
+  const requester = printable(csr.username, 100);
   const decoded = csr.username.startsWith('system:serviceaccount:') ? undefined : decodeRequest(csr);
   const [name = ''] = decoded?.ok === true ? commonNames(decoded.request) : [];
   return name.startsWith(NODE_PREFIX)
-    ? { reason: 'RequesterMisnamed', message: `common name is ${printable(name, 100)}, but requester is ${who}` }
-    : { reason: 'RequesterNotNode', message: `requester is ${who}` };
+    ? { reason: 'RequesterMisnamed', facts: { cause: 'misnamed', requester, commonName: printable(name, 100) } }
+    : { reason: 'RequesterNotNode', facts: { cause: 'requester', requester } };
 }
 
 // A request that was approved and then failed at the signer has both conditions; Failed says more.
@@ -201,7 +202,7 @@ function combine(judgements: readonly Judgement[], { provider }: ClusterContext,
       verdict: 'approve',
       ...(approving.policy.signerRules?.approval(approving.checks) ?? {
         reason: 'Proven',
-        message: proof(approving.names),
+        facts: proof(approving.names),
       }),
       policy: approving.policy.name,
       mode: modeOf(approving),
@@ -221,7 +222,7 @@ function combine(judgements: readonly Judgement[], { provider }: ClusterContext,
   return {
     verdict: deny ? 'deny' : 'leave',
     reason: decisive?.reason ?? 'ObjectMalformed',
-    message: decisive === undefined ? '' : sentence(decisive),
+    facts: decisive === undefined ? fault('') : factsOf(decisive),
     policy: nearest.policy.name,
     mode: enforced ? modeOf(nearest) : 'observe',
     hostile: hostile.length > 0,
@@ -234,33 +235,28 @@ function failures({ checks }: Judgement): number {
   return checks.filter((check) => !check.passed).length;
 }
 
-/** "worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2". */
-function proof(names: readonly NameProof[]): string {
+function proof(names: readonly NameProof[]): VerdictFacts {
   const byObject = Map.groupBy(names, ({ provenBy }) => provenBy?.object ?? '');
-  return [...byObject]
-    .map(([object, proven]) => {
-      const shown = proven.slice(0, 6).map(({ name }) => name);
-      const more = proven.length > 6 ? ` and ${proven.length - 6} more` : '';
-      return `${shown.join(', ')}${more} ← ${printable(object, 150)}`;
-    })
-    .join('; ');
+  const proofs = [...byObject].map(([object, proven]) => ({
+    object: printable(object, 150),
+    names: proven.slice(0, 6).map(({ name }) => name),
+    count: proven.length,
+  }));
+  return { cause: 'proven', proofs };
 }
 
-function sentence({ rule, expected, found }: Check): string {
-  return rule === 'san-proven' || rule === 'san-standing' ? found : `${rule}: ${found}; expected ${expected}`;
+function factsOf({ rule, expected, found, facts = { cause: 'rule', rule, found, expected } }: Check): VerdictFacts {
+  return facts;
 }
 
-function unjudged(reason: Reason, message: string, policy?: Pick<Verdict, 'policy' | 'mode'>): Verdict {
-  const verdict = REASONS[reason].verdict;
-  return {
-    verdict,
-    reason,
-    message,
-    ...policy,
-    hostile: false,
-    checks: [],
-    names: [],
-  };
+/** Facts of a fault of the object, or of certmarshal itself. @param problem printable */
+export function fault(problem: string): VerdictFacts {
+  return { cause: 'fault', problem };
+}
+
+/** A verdict before any rule. */
+export function unjudged(reason: Reason, facts: VerdictFacts): Verdict {
+  return { verdict: REASONS[reason].verdict, reason, facts, hostile: false, checks: [], names: [] };
 }
 
 function seconds(ms: number): number {

@@ -1,8 +1,7 @@
 import { printable } from '../printable.ts';
 import type { ApprovalSubject } from '../resources/approval-subject.ts';
 import type { SigningRequest } from '../resources/signing-request.ts';
-import { counted, firstOf } from '../words.ts';
-import { decideApproval } from './decide-approval.ts';
+import { decideApproval, fault, unjudged } from './decide-approval.ts';
 import type { Observed } from './observe.ts';
 import type { EnginePolicy } from './policy.ts';
 import { type ApprovalRequest, type ClusterContext, isNewer } from './request.ts';
@@ -46,15 +45,12 @@ export function* decide(
 }
 
 function held(verdict: Verdict, unissued: readonly OwnApproval[]): Verdict {
-  const message = `the signer issued none of ${counted(unissued.length, 'request')} approved more than 10 minutes ago; one a minute is approved until it issues one: ${firstOf(unissued.map(({ name }) => printable(name, 100)))}`;
-  return { ...verdict, verdict: 'leave', reason: 'SignerDoesNotIssue', message };
+  const csrs = unissued.slice(0, 4).map(({ name }) => printable(name, 100));
+  const facts = { cause: 'unissued', count: unissued.length, csrs } as const;
+  return { ...verdict, verdict: 'leave', reason: 'SignerDoesNotIssue', facts };
 }
 
-const UNWRITABLE: Verdict = {
-  verdict: 'leave',
-  reason: 'ObjectMalformed',
-  message: 'metadata lacks uid or resourceVersion, or is too large to be written back',
-  hostile: false,
-  checks: [],
-  names: [],
-};
+const UNWRITABLE = unjudged(
+  'ObjectMalformed',
+  fault('metadata lacks uid or resourceVersion, or is too large to be written back'),
+);

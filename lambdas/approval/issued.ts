@@ -1,6 +1,7 @@
 import { canonicalDnsName, isDnsName, readsAsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { IssuedVerdict } from '../tables/issued-verdicts.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { Evidence, Owner } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
@@ -19,7 +20,7 @@ export interface IssuedClaim extends Pick<Certificate, 'dnsNames' | 'addresses' 
   readonly fault?: Fault | undefined;
 }
 
-/** What is wrong whoever owns the names. */
+/** What is wrong with any owner of the names. */
 interface Fault {
   /** For people: `it is a CA: …`. */
   readonly why: string;
@@ -43,10 +44,11 @@ export type LastVerdict = Pick<JudgedIssued, 'verdict' | 'why' | 'addressOfAnoth
 
 /** The grounds on which certificates of one cluster are judged. */
 export interface IssuedGrounds {
-  /** With every address of the API endpoint. */
   readonly cluster: ClusterContext;
   readonly evidence: Evidence;
   readonly policies: readonly ApprovalPolicy[];
+  /** Names of the Nodes and Machines that exist. */
+  readonly nodes: ReadonlySet<string>;
 }
 
 /** id-kp-serverAuth, id-kp-clientAuth and anyExtendedKeyUsage, RFC 5280 §4.2.1.12. */
@@ -66,8 +68,9 @@ export function nodeOf(identity = ''): string {
  */
 export function claimOfRequest(certificate: Certificate, requester: string, isNode: boolean): IssuedClaim {
   const node = nodeOf(requester);
-  if (isNode && node !== '') return claimOf(certificate, node);
-  return { ...certificate, node, fault: another(`${printable(requester, 253)} asked for it, and is not a node`) };
+  const claim = claimOf(certificate, node);
+  if (isNode && node !== '') return claim;
+  return { ...claim, fault: another(`${printable(requester, 253)} asked for it, and is not a node`) };
 }
 
 function claimOf(certificate: Certificate, node: string): IssuedClaim {
@@ -103,8 +106,8 @@ function faultOf(certificate: Certificate, node: string): Fault | undefined {
 }
 
 /**
- * Whether every name of a certificate belongs to its node now, by the rules for approving requests, whoever approved
- * it. An unread source makes no verdict milder. Pure.
+ * Whether every name of a certificate belongs to its node now, by the rules for approving requests. An unread source
+ * makes no verdict milder. Pure.
  */
 export function judgeIssued(claim: IssuedClaim, grounds: IssuedGrounds, last?: LastVerdict): JudgedIssued {
   const { fault, node } = claim;
@@ -173,14 +176,15 @@ interface Proved {
   readonly failure?: {
     readonly why: string;
     readonly isUnread: boolean;
-    /** No source that the policy trusts can tell, as for a node without an object. */
+    /** No source that the policy trusts can tell: the node is gone, not there yet, or of a kind without objects. */
     readonly isUntold: boolean;
   };
 }
 
 /** By a policy that proves all, else by the one that proves most. */
-function bestProofs(claim: IssuedClaim, { cluster, evidence, policies }: IssuedGrounds): Proved {
+function bestProofs(claim: IssuedClaim, grounds: IssuedGrounds): Proved {
   const { node, dnsNames, addresses } = claim;
+  const { cluster, evidence, policies } = grounds;
   const names = [
     ...dnsNames.map((value) => ({ kind: 'dNSName' as const, value, canonical: canonicalDnsName(value) })),
     ...addresses.map((value) => ({ kind: 'iPAddress' as const, value, canonical: value })),
@@ -195,7 +199,7 @@ function bestProofs(claim: IssuedClaim, { cluster, evidence, policies }: IssuedG
   const serving = policies.filter((one) => one.signers.includes(KUBELET_SERVING_SIGNER) && isFor(one, cluster));
   const all = (serving.length === 0 ? [DEFAULT_POLICY] : serving).map((policy): Proved => {
     const owned = proveOwnership(others, node, evidence, policy, cluster);
-    return { proofs: [...endpoint, ...owned.proofs], failure: failureOf(claim, owned, policy, evidence) };
+    return { proofs: [...endpoint, ...owned.proofs], failure: failureOf(claim, owned, policy, grounds) };
   });
   const { proofs, failure } = all.reduce((one, other) => (rankOf(other) > rankOf(one) ? other : one));
   const some = (what: 'isUnread' | 'isUntold') => all.some((one) => one.failure?.[what]);
@@ -208,20 +212,21 @@ function rankOf({ proofs, failure }: Proved): number {
 
 function failureOf(
   { node, key }: IssuedClaim,
-  { failure }: OwnershipResult,
+  { proofs, failure }: OwnershipResult,
   policy: ApprovalPolicy,
-  evidence: Evidence,
+  { evidence, nodes }: IssuedGrounds,
 ): Proved['failure'] {
   if (failure === undefined) {
     if (allowsKey(policy.keys, key)) return undefined;
     return { why: `its key is ${key}, which the policy does not allow`, isUnread: false, isUntold: false };
   }
   const readings = evidence.readings.filter(({ source }) => policy.evidence.includes(source));
-  const isWithoutObject = failure.reason === 'EvidenceMissing' && nodeWithoutInstance(node) !== undefined;
+  const isMissing = failure.reason === 'EvidenceMissing' && proofs.every(({ ownedBy }) => ownedBy === undefined);
+  const hasNone = !nodes.has(node) || nodeWithoutInstance(node) !== undefined;
   return {
-    why: failure.message,
+    why: verdictSentence(failure.facts),
     isUnread: failure.reason === 'EvidenceUnreadable' || readings.some(({ ok }) => !ok),
-    isUntold: isWithoutObject || readings.every(({ ok }) => !ok),
+    isUntold: (isMissing && hasNone) || readings.every(({ ok }) => !ok),
   };
 }
 

@@ -16,6 +16,7 @@ import type { Cluster } from '../resources/cluster.ts';
 import { readSigningRequest, type SigningRequest, type UnreadableRequest } from '../resources/signing-request.ts';
 import { needsNodes } from '../tables/evidence-sources.ts';
 import type { Reason } from '../tables/reasons.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import { collectClaims } from './claims.ts';
 import { decodeRequest, gateReason } from './decide-approval.ts';
 import {
@@ -217,7 +218,7 @@ export async function listRequests(client: KubernetesClient, listing: Listing): 
     if (gate !== undefined) {
       ignore(gate.reason);
       if (gate.reason === 'RequesterMisnamed' && misnamed.length < SHOWN_MISNAMED)
-        misnamed.push({ csr: printable(csr.name, 253), message: gate.message });
+        misnamed.push({ csr: printable(csr.name, 253), message: verdictSentence(gate.facts) });
       return;
     }
     if ((csr.request?.length ?? 0) > maxRequestBytes) {

@@ -2,6 +2,7 @@ import { canonicalAddress, canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { readSigningRequest, type SigningRequest } from '../resources/signing-request.ts';
 import { REASONS, type Reason } from '../tables/reasons.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import { decideApproval, gateReason } from './decide-approval.ts';
 import type { Evidence } from './evidence/evidence.ts';
 import { ANY_AGE, type EnginePolicy } from './policy.ts';
@@ -97,7 +98,8 @@ const ABOUT_NAMES: ReadonlySet<string> = new Set([
  * never proven. A request that is hostile otherwise, or not of a node, is never approved. Pure.
  */
 export function refusalOf({ decision, verdict, cluster, allRead, names }: Vouched): Refusal | undefined {
-  const { reason, message, hostile, checks } = verdict;
+  const { reason, hostile, checks } = verdict;
+  const message = verdictSentence(verdict.facts);
   if (reason === 'NotKubeletServing') return { message, remedy: 'certmarshal judges no requests for other signers.' };
   if (NOTHING_TO_DECIDE.has(reason)) return { message, remedy: REASONS[reason].next };
   if (decision === 'deny') return undefined;
@@ -131,7 +133,8 @@ export function overtakenBy(uid: string, now: unknown): string {
   const read = readSigningRequest(now);
   if (!read.ok) return `it cannot be read any more: ${read.problem}`;
   if (read.csr.uid !== uid) return `another request has its name now, uid ${printable(read.csr.uid, 100)}`;
-  return gateReason(read.csr)?.message ?? 'it was changed, and is still pending';
+  const gate = gateReason(read.csr);
+  return gate === undefined ? 'it was changed, and is still pending' : verdictSentence(gate.facts);
 }
 
 /** Why `--yes` alone does not approve it; undefined if it does. */

@@ -38,8 +38,8 @@ export interface SignerRules {
   /** The node of the requested certificate; undefined if the request names none. */
   readonly nodeOf: (decoded: DecodedRequest) => string | undefined;
   readonly rules: readonly [Rule, ...Rule[]];
-  /** Reason and message of the verdict if all rules pass. */
-  readonly approval: (checks: readonly Check[]) => Pick<Verdict, 'reason' | 'message'>;
+  /** Reason and facts of the verdict if all rules pass. */
+  readonly approval: (checks: readonly Check[]) => Pick<Verdict, 'reason' | 'facts'>;
 }
 
 /** A policy with all defaults filled in. */

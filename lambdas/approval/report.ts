@@ -1,11 +1,13 @@
 import type { CsrCounts } from '../contracts/outcome.ts';
 import { type Problem, problemOf } from '../contracts/problem.ts';
+import type { VerdictFacts } from '../contracts/verdict-facts.ts';
 import type { Provider } from '../identifiers.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from '../kubernetes/server-clock.ts';
 import { printable } from '../printable.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import { REASONS, type Reason, type VerdictKind } from '../tables/reasons.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { Acted, Outcome } from './act.ts';
 import type { SourceReading } from './evidence/evidence.ts';
 import type { Observed } from './observe.ts';
@@ -18,6 +20,7 @@ export interface SweepRow {
   readonly uid: string;
   readonly verdict: VerdictKind;
   readonly reason: Reason;
+  readonly facts: VerdictFacts;
   readonly message: string;
   /** True if the request is provably hostile, even if the policy only leaves it pending. */
   readonly hostile: boolean;
@@ -152,7 +155,7 @@ export function report(input: ReportInput): SweepReport {
 }
 
 function rowOf(
-  { csr, verdict: { verdict, reason, message, hostile, policy, mode }, outcome }: Acted,
+  { csr, verdict: { verdict, reason, facts, hostile, policy, mode }, outcome }: Acted,
   now: number,
 ): SweepRow {
   const { createdAt = now } = csr;
@@ -161,7 +164,8 @@ function rowOf(
     uid: printable(csr.uid, 100),
     verdict,
     reason,
-    message,
+    facts,
+    message: verdictSentence(facts),
     hostile,
     outcome: outcome.kind,
     node: printable(requestedNode(csr), 253),
@@ -172,76 +176,58 @@ function rowOf(
 }
 
 /** Problems of reading, judging and writing that a person must know. */
-export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): Problem[] {
-  const unreadable = (observed?.unreadable ?? []).map(({ name, problem, remedy = REASONS.ObjectMalformed.next }) => ({
-    kind: 'unreadable',
-    object: `CertificateSigningRequest ${name === undefined ? '(without a name)' : printable(name, 253)}`,
-    message: problem,
-    remedy,
-  }));
-  const hidden = (observed?.unreadableCount ?? 0) - unreadable.length;
-  if (hidden > 0)
-    unreadable.push({
-      kind: 'unreadable',
-      object: `${hidden} more CertificateSigningRequests`,
-      message: 'not readable either',
-      remedy: REASONS.ObjectMalformed.next,
-    });
-  const unread = (observed?.evidence.readings ?? []).flatMap(evidenceProblem);
-  const unjudged = (observed?.open.length ?? acted.length) - acted.length;
-  const unfinished =
-    unjudged === 0
-      ? []
-      : [
-          {
-            kind: 'unfinished',
-            object: `${unjudged} CertificateSigningRequests`,
-            message: 'the sweep ran out of time before they were judged',
-            remedy: 'The next sweep judges them; if it happens again, find out who creates so many requests.',
-          },
-        ];
-  const unselected = acted.find(({ verdict }) => verdict.reason === 'NoPolicySelected');
-  const policy =
-    unselected === undefined
-      ? []
-      : [
-          {
-            kind: 'policy',
-            object: 'policies',
-            message: unselected.verdict.message,
-            remedy: REASONS.NoPolicySelected.next,
-          },
-        ];
-  const failed = acted.flatMap(({ csr, verdict, outcome }) => {
-    const object = `CertificateSigningRequest ${printable(csr.name, 253)}`;
-    if (verdict.reason === 'JudgeFailed')
-      return [{ kind: 'bug', object, message: verdict.message, remedy: REASONS.JudgeFailed.next }];
-    if (outcome.kind === 'failed')
-      return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
-    if (outcome.kind === 'unknown') return [unknownProblem(outcome.error, object)];
-    if (outcome.kind === 'unfinished')
-      return [
-        {
-          kind: 'unfinished',
-          object,
-          message: 'the sweep ran out of time before it was written',
-          remedy: 'The next sweep judges it again.',
-        },
-      ];
-    return [];
-  });
+export function problemsOf(observed: ReportInput['observed'], acted: readonly Acted[]): readonly Problem[] {
+  const { unreadable = [], unreadableCount = 0, open = acted } = observed ?? {};
+  const malformed = REASONS.ObjectMalformed.next;
+  const unread = unreadable.map(({ name, problem, remedy = malformed }) =>
+    problemOn('unreadable', name === undefined ? `${CSR} (without a name)` : csrNamed(name), problem, remedy),
+  );
+  const hidden = unreadableCount - unreadable.length;
+  if (hidden > 0) unread.push(problemOn('unreadable', `${hidden} more ${CSR}s`, 'not readable either', malformed));
+  const unjudged = open.length - acted.length;
+  const unselected = acted.find(({ verdict }) => verdict.reason === 'NoPolicySelected')?.verdict;
   // Problems of the whole cluster first: some displays show only a few.
-  return [...unread, ...policy, ...unfinished, ...unreadable, ...failed];
+  return [
+    ...(observed?.evidence.readings ?? []).flatMap(evidenceProblem),
+    ...(unselected === undefined
+      ? []
+      : [problemOn('policy', 'policies', verdictSentence(unselected.facts), REASONS.NoPolicySelected.next)]),
+    ...(unjudged === 0
+      ? []
+      : [
+          problemOn(
+            'unfinished',
+            `${unjudged} ${CSR}s`,
+            'the sweep ran out of time before they were judged',
+            'The next sweep judges them; if it happens again, find out who creates so many requests.',
+          ),
+        ]),
+    ...unread,
+    ...acted.flatMap(unwritten),
+  ];
 }
 
-function unknownProblem(error: KubernetesError | undefined, object: string): Problem {
-  const [kind, why, remedy] = unansweredBy(error);
-  return {
-    kind,
-    object,
-    message: `the decision was sent, but no answer says whether it was written: ${why}`,
-    remedy: `The next sweep shows whether it was written. ${remedy}`.trimEnd(),
-  };
+const CSR = 'CertificateSigningRequest';
+const csrNamed = (name: string): string => `${CSR} ${printable(name, 253)}`;
+
+function problemOn(kind: string, object: string, message: string, remedy: string): Problem {
+  return { kind, object, message, remedy };
+}
+
+function unwritten({ csr, verdict, outcome }: Acted): readonly Problem[] {
+  const object = csrNamed(csr.name);
+  if (verdict.reason === 'JudgeFailed')
+    return [problemOn('bug', object, verdictSentence(verdict.facts), REASONS.JudgeFailed.next)];
+  if (outcome.kind === 'failed')
+    return [{ ...problemOf(outcome.error), object, message: `${outcome.error.object}: ${outcome.error.problem}` }];
+  if (outcome.kind === 'unfinished') {
+    const message = 'the sweep ran out of time before it was written';
+    return [problemOn('unfinished', object, message, 'The next sweep judges it again.')];
+  }
+  if (outcome.kind !== 'unknown') return [];
+  const [kind, why, remedy] = unansweredBy(outcome.error);
+  const message = `the decision was sent, but no answer says whether it was written: ${why}`;
+  return [problemOn(kind, object, message, `The next sweep shows whether it was written. ${remedy}`.trimEnd())];
 }
 
 function unansweredBy(error: KubernetesError | undefined): readonly [kind: string, why: string, remedy: string] {

@@ -1,3 +1,4 @@
+import type { VerdictFacts } from '../contracts/verdict-facts.ts';
 import type { EvidenceSource } from '../tables/evidence-sources.ts';
 import type { Reason, VerdictKind } from '../tables/reasons.ts';
 import type { Mode } from './policy.ts';
@@ -12,6 +13,8 @@ export interface Check {
   readonly reason?: Reason;
   /** True if the failure has no innocent cause; a policy may opt in to denying such requests. */
   readonly hostile?: boolean;
+  /** More than the rule and what it found. */
+  readonly facts?: VerdictFacts;
 }
 
 /** One requested name and its owner. */
@@ -22,15 +25,14 @@ export interface NameProof {
   /** The object that proves it, for example `Machine eksa-system/md-0-x7k2`. */
   readonly provenBy?: { readonly source: EvidenceSource; readonly object: string };
   /** Its owner according to the evidence, if that is another node. */
-  readonly ownedBy?: { readonly node: string; readonly object: string };
+  readonly ownedBy?: { readonly node: string; readonly source: EvidenceSource; readonly object: string };
 }
 
 /** The decision on one request: plain data, safe to print, to log and to serialize. */
 export interface Verdict {
   readonly verdict: VerdictKind;
   readonly reason: Reason;
-  /** One sentence: what was proven and by what, or what was checked and not found. */
-  readonly message: string;
+  readonly facts: VerdictFacts;
   /** The policy that decided; absent if no policy judged it. */
   readonly policy?: string;
   readonly mode?: Mode;

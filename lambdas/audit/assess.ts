@@ -6,6 +6,7 @@ import { finished, type Steps } from '../steps.ts';
 import { boundInSteps, cutFindings } from './bound-observations.ts';
 import { knownCertificates } from './certificates.ts';
 import { keepObservations } from './keep-observations.ts';
+import { type Acceptance, accepted } from './rules/accepted.ts';
 import { authorityFindings } from './rules/authority.ts';
 import { certificateFindings } from './rules/certificate-findings.ts';
 import { coverageFindings } from './rules/coverage.ts';
@@ -23,6 +24,8 @@ export interface AssessedCluster {
   /** As in {@link Snapshot}. */
   readonly id: string;
   readonly provider: Provider;
+  /** `audit.accept` of fleet.yaml, of all clusters. @default none */
+  readonly accept?: readonly Acceptance[] | undefined;
 }
 
 export interface Assessment {
@@ -83,5 +86,8 @@ export function* assessInSteps(
     for (const draft of rule()) drafts.push(draft);
     yield;
   }
-  return { findings: yield* findingsOf(cluster.id, drafts, before.findings, now), observations: bounded };
+  return {
+    findings: yield* findingsOf(cluster.id, accepted(drafts, cluster, now), before.findings, now),
+    observations: bounded,
+  };
 }

@@ -14,13 +14,19 @@ import type { AuditContext, AuditSource, SourceObservations } from './audit-sour
 import type { AuditTarget } from './audit-target.ts';
 import { createIssuedJudge } from './issued-judge.ts';
 import { keepObservations } from './keep-observations.ts';
+import type { Acceptance } from './rules/accepted.ts';
 import type { Thresholds } from './rules/thresholds.ts';
 import { AUDIT_SOURCES } from './sources.ts';
 
-export interface AuditOptions {
+/** What fleet.yaml says about findings. */
+export interface AuditRules {
+  readonly thresholds: Thresholds;
+  readonly accept?: readonly Acceptance[] | undefined;
+}
+
+export interface AuditOptions extends AuditRules {
   /** The previous snapshot of the same cluster. */
   readonly previous: Snapshot | undefined;
-  readonly thresholds: Thresholds;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
@@ -45,7 +51,7 @@ export interface AuditReport {
  * previous snapshot. Writes nothing. Failed reads are part of the result; only a bug throws.
  */
 export async function audit(target: AuditTarget, options: AuditOptions): Promise<AuditReport> {
-  const { previous, thresholds, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
+  const { previous, thresholds, accept, clock, signal, sources = AUDIT_SOURCES, onSource } = options;
   const startedAt = clock();
   const requestsBefore = requestsOf(target);
   const remembered = rememberedSources(previous);
@@ -85,7 +91,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const all = [...seen, ...later, ...clocks(target, clock())];
   const { provider } = target.cluster;
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id: target.id, provider }, all, previous, thresholds, clock()),
+    assessInSteps({ id: target.id, provider, accept }, all, previous, thresholds, clock()),
   );
   return {
     snapshot: {
@@ -105,7 +111,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
 export async function auditUnopened(
   { id, cluster: { provider } }: Pick<AuditTarget, 'id' | 'cluster'>,
   { kind, message, remedy }: Problem,
-  { previous, thresholds, clock, sources = AUDIT_SOURCES }: Omit<AuditOptions, 'signal'>,
+  { previous, thresholds, accept, clock, sources = AUDIT_SOURCES }: Omit<AuditOptions, 'signal'>,
 ): Promise<AuditReport> {
   const observedAt = new Date(clock()).toISOString();
   const lost = new Set(previous?.observations.flatMap(({ source }) => source));
@@ -113,7 +119,7 @@ export async function auditUnopened(
     .filter((source) => lost.has(source.id))
     .map(({ id: source }) => ({ kind: 'unread' as const, source, observedAt, problem: kind, message, remedy }));
   const { observations, findings } = await stepsInTurns(
-    assessInSteps({ id, provider }, unread, previous, thresholds, clock()),
+    assessInSteps({ id, provider, accept }, unread, previous, thresholds, clock()),
   );
   const snapshot: Snapshot = { version: 1, cluster: id, provider, auditedAt: observedAt, observations, findings };
   return { snapshot, durationMs: 0, requests: 0 };

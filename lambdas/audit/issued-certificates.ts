@@ -61,9 +61,9 @@ export function collectIssued(): IssuedCertificates {
     async observations(context) {
       const all = [...requesters.values()];
       for (const one of all) bound(one);
-      const isServing = ({ signer }: IssuedRequest) => signer === KUBELET_SERVING_SIGNER;
-      const judge = all.some(({ newest }) => newest.some(isServing)) ? await context.issuedJudge() : undefined;
       const newestFirst = all.flatMap(({ newest }) => newest).toSorted((a, b) => b.createdAt - a.createdAt);
+      const isJudged = newestFirst.some(({ signer }) => signer === KUBELET_SERVING_SIGNER);
+      const judge = isJudged ? await context.issuedJudge() : undefined;
       const places = new Map<string, Map<string | undefined, ObservedRequest>>();
       for await (const seen of inTurns(newestFirst, (request) => observe(request, context, judge))) {
         const same = places.get(seen.place) ?? new Map<string | undefined, ObservedRequest>();

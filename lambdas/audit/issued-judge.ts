@@ -57,7 +57,7 @@ export async function createIssuedJudge(
     return believe(target, wanted, { machines: of('machine'), nodes: of('node'), object, services, resolved });
   };
   const { cluster, readings } = await withInstances(target, believed(), nodes, selecting, signal);
-  const grounds = { cluster, evidence: await stepsInTurns(indexInSteps(readings)), policies };
+  const grounds = { cluster, evidence: await stepsInTurns(indexInSteps(readings)), policies, nodes };
   const last = lastVerdicts(previous);
   return {
     ofRequest: (certificate, { requester, ofNodes, approvedBy }) => ({
@@ -70,8 +70,8 @@ export async function createIssuedJudge(
   };
 }
 
-function plain({ names: _, ...judged }: JudgedIssued): IssuedObservation {
-  return judged;
+function plain({ verdict, why, addressOfAnother, evidenceUnread }: JudgedIssued): IssuedObservation {
+  return { verdict, why, addressOfAnother, evidenceUnread };
 }
 
 /** The worst on each certificate, by its fingerprint. */

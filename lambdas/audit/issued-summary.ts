@@ -1,31 +1,25 @@
-import { type IssuedSummary, MAX_APPROVERS, type VerdictCounts } from '../contracts/audit-summary.ts';
+import type { VerdictCounts } from '../contracts/audit-summary.ts';
 import type { Observation } from '../contracts/observation.ts';
-import { compare } from '../words.ts';
-import { type IssuedCertificate, issuedCertificates } from './rules/issued.ts';
+import { ISSUED, ISSUED_VERDICTS } from '../tables/issued-verdicts.ts';
+import { issuedCertificates } from './rules/issued.ts';
 
-/**
- * Counts the verdicts on kubelet serving certificates, in total and by approver, the largest first. Undefined if none
- * was judged. Pure.
- */
-export function issuedSummaryOf(observations: readonly Observation[]): IssuedSummary | undefined {
+/** The number of kubelet serving certificates by verdict. Undefined if none was judged. Pure. */
+export function issuedSummaryOf(observations: readonly Observation[]): VerdictCounts | undefined {
+  const counts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
   const certificates = issuedCertificates(observations);
-  if (certificates.length === 0) return undefined;
-  const named = [...Map.groupBy(certificates, ({ approvedBy = '' }) => approvedBy)]
-    .filter(([approver]) => approver !== '')
-    .toSorted(([a, ofA], [b, ofB]) => ofB.length - ofA.length || compare(a, b))
-    .slice(0, MAX_APPROVERS);
-  const others = certificates.filter(({ approvedBy }) => !named.some(([approver]) => approver === approvedBy));
-  return {
-    counts: countsOf(certificates),
-    byApprover: [
-      ...named.map(([approvedBy, same]) => ({ approvedBy, counts: countsOf(same) })),
-      ...(others.length === 0 ? [] : [{ counts: countsOf(others) }]),
-    ],
-  };
+  for (const { worst } of certificates) counts[worst.issued?.verdict ?? 'unknown'] += 1;
+  return certificates.length === 0 ? undefined : counts;
 }
 
-function countsOf(certificates: readonly IssuedCertificate[]): VerdictCounts {
-  const counts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
-  for (const { worst } of certificates) counts[worst.issued?.verdict ?? 'unknown'] += 1;
-  return counts;
+export function issuedTotal(counts: VerdictCounts): number {
+  return ISSUED_VERDICTS.reduce((sum, verdict) => sum + counts[verdict], 0);
+}
+
+/**
+ * For people: `39 proven, 1 another node's name`. Omits
+ * counts of 0, except of proven ones. Pure.
+ */
+export function issuedWords(counts: VerdictCounts): string {
+  const others = ISSUED_VERDICTS.filter((verdict) => verdict !== 'proven' && counts[verdict] > 0);
+  return (['proven', ...others] as const).map((verdict) => `${counts[verdict]} ${ISSUED[verdict].title}`).join(', ');
 }

@@ -86,6 +86,10 @@ function partOf(one: Observation): string {
   return one.kind === 'certificate' ? [placeOf(one), one.what, one.position, one.basis].join('\n') : placeOf(one);
 }
 
+function exactPartOf(one: Observation): string {
+  return one.kind === 'certificate' ? `${partOf(one)}\n${one.fingerprint}` : partOf(one);
+}
+
 function isAlike(one: UnreadObservation, other: UnreadObservation): boolean {
   return one.what === other.what && codeOfUnread(one.problem) === codeOfUnread(other.problem);
 }
@@ -147,12 +151,14 @@ function goneMembers(
   previous: readonly Observation[],
   read: ReadonlySet<SourceId>,
 ): (member: string | undefined) => boolean {
-  const namesIn = (all: readonly Observation[], is: (source: SourceId) => boolean) =>
-    new Set<string | undefined>(all.flatMap((one) => (one.kind === 'member' && is(one.source) ? namesOf(one) : [])));
-  const present = namesIn(now, () => true);
-  const gone = namesIn(previous, (source) => read.has(source));
-  const lost = namesIn(previous, (source) => !read.has(source));
+  const present = memberNames(now);
+  const gone = memberNames(previous.filter(({ source }) => read.has(source)));
+  const lost = memberNames(previous.filter(({ source }) => !read.has(source)));
   return (member) => gone.has(member) && !lost.has(member) && !present.has(member);
+}
+
+function memberNames(all: readonly Observation[]): ReadonlySet<string | undefined> {
+  return new Set(all.flatMap((one) => (one.kind === 'member' ? namesOf(one) : [])));
 }
 
 /**
@@ -165,25 +171,27 @@ function rememberedRequests(
   read: ReadonlySet<SourceId>,
   at: number,
 ): (before: CertificateObservation) => boolean {
-  const nodes = new Set(now.flatMap((one) => (one.kind === 'member' && one.source === 'nodes' ? namesOf(one) : [])));
-  const newestOf = (all: readonly Observation[]) => {
-    const newest = new Map<string, number>();
-    for (const one of all)
-      if (one.kind === 'certificate' && REMEMBERED_SOURCES.has(one.source))
-        newest.set(partOf(one), Math.max(beginning(one), newest.get(partOf(one)) ?? 0));
-    return newest;
-  };
+  const nodes = memberNames(now.filter(({ source }) => source === 'nodes'));
   const [shown, earlier] = [newestOf(now), newestOf(previous)];
-  const fingerprints = new Set(now.flatMap((one) => ('fingerprint' in one ? [one.fingerprint] : [])));
+  const listed = new Set(now.flatMap((one) => ('fingerprint' in one ? [`${one.source} ${one.fingerprint}`] : [])));
   return (before) => {
-    const { member, what, fingerprint } = before;
-    if (fingerprint !== undefined && fingerprints.has(fingerprint)) return false;
+    const { member, what, source, fingerprint } = before;
+    if (fingerprint !== undefined && listed.has(`${source} ${fingerprint}`)) return false;
     const left = (timeOf(before.notAfter) ?? at) - at;
     const [began, part] = [beginning(before), partOf(before)];
     if (began <= (shown.get(part) ?? 0) || began < (earlier.get(part) ?? 0))
       return member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace && left > 0;
     return member === undefined ? left > -FORGET_AFTER_MS : !read.has('nodes') || nodes.has(member);
   };
+}
+
+/** When the newest certificate of each place began. */
+function newestOf(all: readonly Observation[]): ReadonlyMap<string, number> {
+  const newest = new Map<string, number>();
+  for (const one of all)
+    if (one.kind === 'certificate' && REMEMBERED_SOURCES.has(one.source))
+      newest.set(partOf(one), Math.max(beginning(one), newest.get(partOf(one)) ?? 0));
+  return newest;
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {
@@ -201,13 +209,12 @@ function inherited(
   previous: readonly Observation[],
   read: ReadonlySet<SourceId>,
 ): readonly Observation[] {
-  const keyOf = (one: Observation) => [partOf(one), one.kind === 'certificate' && one.fingerprint].join('\n');
-  const earlier = new Map(previous.filter(isAnswer).map((one) => [keyOf(one), one]));
+  const earlier = new Map(previous.filter(isAnswer).map((one) => [exactPartOf(one), one]));
   const isUnsure = now.some(({ source }) => AUTHORITY_SOURCES.has(source) && !read.has(source));
   const wereIssued = new Set(previous.flatMap((one) => (isIssuedKubelet(one) ? [one.member] : [])));
   for (const one of now) if (isIssuedKubelet(one)) wereIssued.delete(one.member);
   return now.map((one): Observation => {
-    const before = earlier.get(keyOf(one));
+    const before = earlier.get(exactPartOf(one));
     if (one.kind === 'requests' && before?.kind === 'requests')
       return !read.has(one.source) && before.count > one.count ? before : one;
     if (one.kind !== 'certificate') return one;

@@ -11,6 +11,7 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
   denied: 'Allow the action to the role that makes the call, and check for a service control policy that denies it.',
   expired:
     'Renew the credentials of this process; a function has new ones within ten minutes. If it persists, check whether the role was deleted or its sessions were revoked.',
+  clock: 'Set the clock of this machine: AWS rejects a request that is signed more than five minutes off.',
   region: 'Enable the Region in that account, or remove it from fleet.yaml.',
   'not-found': 'Deploy again if it was deleted; otherwise correct its name.',
   throttled: 'The next run tries again; if it persists, find out what else calls this API in that account and Region.',
@@ -21,7 +22,6 @@ const REMEDY: Readonly<Record<AwsErrorKind, string>> = {
 };
 
 const DENIED: Meaning = { kind: 'denied', problem: 'access is denied' };
-const CLOCK = 'Set the clock of this machine: AWS rejects a request that is signed more than five minutes off.';
 
 /** Error codes of all services in use, by meaning (Common Error Types of each API reference; `RETRYABLE` codes of the SDK). */
 const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
@@ -35,7 +35,7 @@ const MEANINGS: readonly (readonly [codes: RegExp, meaning: Meaning])[] = [
   ],
   [
     /^(?:RequestTimeTooSkewed|RequestInTheFuture|SignatureDoesNotMatch|InvalidSignatureException)$/,
-    { kind: 'expired', problem: 'the signature is not accepted', remedy: CLOCK },
+    { kind: 'clock', problem: 'the signature is not accepted' },
   ],
   [
     /^(?:CredentialsProviderError|ProviderError|TokenProviderError)$/,

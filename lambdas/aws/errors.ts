@@ -4,7 +4,8 @@ import type { Failure } from '../contracts/problem.ts';
  * Why a call to AWS failed:
  *
  * - `denied`: the role may not do it, or may not be assumed.
- * - `expired`: the credentials are no longer valid, or the clock of this machine is wrong.
+ * - `expired`: the credentials are no longer valid.
+ * - `clock`: the signature is rejected, as with a wrong clock.
  * - `region`: the Region is not enabled in that account, or does not exist.
  * - `not-found`: the cluster, bucket, function or secret does not exist.
  * - `throttled`: AWS throttled every try.
@@ -16,6 +17,7 @@ import type { Failure } from '../contracts/problem.ts';
 export type AwsErrorKind =
   | 'denied'
   | 'expired'
+  | 'clock'
   | 'region'
   | 'not-found'
   | 'throttled'
@@ -31,17 +33,14 @@ export interface AwsErrorDetails extends Failure {
 /** Every failure of a call to AWS. No message contains a credential. */
 export class AwsError extends Error {
   override readonly name = 'AwsError';
-  readonly kind: AwsErrorKind;
-  readonly object: string;
-  readonly problem: string;
-  readonly remedy: string;
+  readonly kind!: AwsErrorKind;
+  readonly object!: string;
+  readonly problem!: string;
+  readonly remedy!: string;
 
-  constructor({ kind, object, problem, remedy }: AwsErrorDetails) {
-    super(`${object}: ${problem}. ${remedy}`);
-    this.kind = kind;
-    this.object = object;
-    this.problem = problem;
-    this.remedy = remedy;
+  constructor(details: AwsErrorDetails) {
+    super(`${details.object}: ${details.problem}. ${details.remedy}`);
+    Object.assign(this, details);
   }
 }
 

@@ -23,20 +23,17 @@ export type SecretProblem = 'not-found' | 'denied' | 'unusable' | 'unavailable';
 /** Thrown when a kubeconfig cannot be read from its secret. Contains nothing of the secret's value. */
 export class KubeconfigSecretError extends Error {
   override readonly name = 'KubeconfigSecretError';
-  readonly kind: SecretProblem;
-  readonly object: string;
-  readonly problem: string;
+  readonly kind!: SecretProblem;
+  readonly object!: string;
+  readonly problem!: string;
   /** One sentence: what to do about it. */
-  readonly remedy: string;
+  readonly remedy!: string;
 
   constructor(kind: SecretProblem, arn: string, problem: string) {
     const object = `secret ${arn}`;
     const remedy = REMEDY[kind];
     super(`${object}: ${problem}. ${remedy}`);
-    this.kind = kind;
-    this.object = object;
-    this.problem = problem;
-    this.remedy = remedy;
+    Object.assign(this, { kind, object, problem, remedy });
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import packageJson from '../../package.json' with { type: 'json' };
-import type { Thresholds } from '../audit/rules/thresholds.ts';
+import type { AuditRules } from '../audit/audit.ts';
 import { isEksEndpoint } from '../aws/eks-endpoint.ts';
 import { createTokenSigner } from '../aws/eks-token.ts';
 import { createSecretReader } from '../aws/kubeconfig-secret.ts';
@@ -15,7 +15,7 @@ import { createMinute, type MinuteOptions, type SweepCluster } from './minute.ts
 export interface DeployedOptions extends Pick<MinuteOptions, 'policies'> {
   /** ARN of the role that signs the tokens, for remedies. */
   readonly principalArn: string;
-  readonly thresholds: Thresholds;
+  readonly auditRules: AuditRules;
   readonly rollouts: FleetRollouts;
   readonly recovery: readonly RecoveryEntry[];
   readonly buckets: { readonly snapshots: string; readonly state: string; readonly journal: string };
@@ -25,7 +25,7 @@ export interface HomeOptions
   extends Pick<MinuteOptions, 'addresses' | 'clock' | 'idle' | 'openContext' | 'policies' | 'principalArn'> {
   /** Of the sessions of roles in other accounts. */
   readonly sessionName: string;
-  readonly thresholds: Thresholds;
+  readonly auditRules: AuditRules;
   /** @default no step of a rollout is made */
   readonly rollouts?: FleetRollouts | undefined;
   readonly recovery: readonly RecoveryEntry[];
@@ -71,7 +71,7 @@ export function createDeployedMinute({ buckets, ...options }: DeployedOptions): 
 /** The minute of a cluster, in AWS or at the keyboard. */
 export function createHomeMinute({
   sessionName,
-  thresholds,
+  auditRules,
   rollouts,
   recovery,
   recoverNodes,
@@ -109,7 +109,7 @@ export function createHomeMinute({
         import('../audit/snapshots.ts'),
         import('./stages/audit.ts'),
       ]);
-      return createAuditStage({ snapshots: createSnapshots(stored), thresholds, policies, eksAudit: eks, clock });
+      return createAuditStage({ snapshots: createSnapshots(stored), ...auditRules, policies, eksAudit: eks, clock });
     }),
     ...(rollouts && { rollout: lazyRollout(rollouts, state, options) }),
     ...(journal && { journal: { program, journal } }),

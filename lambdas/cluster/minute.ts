@@ -263,6 +263,7 @@ function recoveryNotice({ nodes, until, by }: Recovery, id: string, unused: stri
   const what = `until ${until} client certificates of ${counted(nodes.length, 'node')} of its control plane are approved, because ${printable(by, 100)} says so`;
   return {
     kind: 'recovery-nodes',
+    ofRecovery: true,
     object: `recovery of cluster ${id}`,
     message: unused === undefined ? what : `${what}; nothing was approved now: ${printable(unused, 250)}`,
     remedy:

@@ -4,6 +4,7 @@ import type { ReadOnly } from '../contracts/contract.ts';
 import { DEFAULT_ROLLOUT_LIMITS } from '../rollout/policy.ts';
 import type { ReadFleet } from './fleet-file.ts';
 
+export type { Acceptance } from './sections/audit.ts';
 export type { AuditOptIns, FleetCluster } from './sections/clusters.ts';
 export type { ClusterSelection, EksDiscovery } from './sections/discovery.ts';
 export type { HubOptions } from './sections/hub.ts';
@@ -25,7 +26,7 @@ export const SELF = 'self';
 export const DEFAULT_LANE = 'default';
 
 /** Of a file that says nothing about it. */
-export const DEFAULT_AUDIT = { everyMinutes: 15, thresholds: DEFAULT_THRESHOLDS };
+export const DEFAULT_AUDIT = { everyMinutes: 15, thresholds: DEFAULT_THRESHOLDS, accept: [] };
 
 /** Of a file that says nothing about it. */
 export const DEFAULT_MONITORING = {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isAuthenticatorUuid } from '../aws/token-server.ts';
 import { MAX_NAMESPACES } from '../contracts/registry.ts';
-import { CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
+import { CLUSTER_ID, CLUSTER_NAME, DEFAULT_NAMESPACE, MAX_CIDRS, NAMESPACE, SECRET_ARN } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import { cidrProblem } from './cidr.ts';
 import { kindOf } from './describe-issue.ts';
@@ -68,6 +68,13 @@ export function refusing<S extends z.ZodType<string | number>>(
 export function matching(what: string, pattern: RegExp, problem: string) {
   return text(what).regex(pattern, wrong(problem));
 }
+
+/** One cluster: ids have no wildcards. */
+export const oneCluster = matching(
+  'the id of a cluster, as the report page shows it',
+  CLUSTER_ID,
+  'is not the id of a cluster; write one cluster, as the report page shows it, without "*"',
+);
 
 const DURATION_FORM = 'a whole number and a unit, for example 90s, 15m, 2h or 366d';
 

@@ -39,9 +39,6 @@ const ClassEnd = z.object({
 });
 export type ClassEnd = Contract<typeof ClassEnd>;
 
-/** Most approvers in a summary; the others are counted together. */
-export const MAX_APPROVERS = 8;
-
 /** Number of kubelet serving certificates by verdict. */
 const VerdictCounts = z.object({
   'names-another': Count,
@@ -50,17 +47,6 @@ const VerdictCounts = z.object({
   proven: Count,
 } satisfies Record<IssuedVerdict, unknown>);
 export type VerdictCounts = Contract<typeof VerdictCounts>;
-
-/** Verdicts on the issued kubelet serving certificates, in total and by approver. */
-const IssuedSummary = z.object({
-  counts: VerdictCounts,
-  /** The reason of the approval; absent if only the certificate was seen, and for all further approvers together. */
-  byApprover: list(
-    z.object({ approvedBy: z.optional(printed(SUMMARY_LIMITS.place)), counts: VerdictCounts }),
-    MAX_APPROVERS + 1,
-  ),
-});
-export type IssuedSummary = Contract<typeof IssuedSummary>;
 
 /** The newest audit of a cluster in the fleet index; its snapshot has the rest. */
 export const AuditSummary = z
@@ -74,7 +60,7 @@ export const AuditSummary = z
     /** All of `findingCount`, counted by kind, the worst first. */
     tally: list(FindingTally, MAX_TALLY),
     /** Absent if none was seen. */
-    issued: lossy(IssuedSummary),
+    issued: lossy(VerdictCounts),
     /** Failed renewals of serving certificates, as counted by the kubelets of findings `RenewalErrors`. */
     renewErrors: z.optional(Count),
     ends: list(ClassEnd, Object.keys(CERTIFICATE_CLASSES).length),

@@ -170,6 +170,9 @@ export const FACTS = {
   IssuedNamesAnother: Issued,
   IssuedUnproven: Issued,
 
+  /** An entry of `audit.accept` that ends soon, has ended, or matches no finding. */
+  Acceptance: z.object({ code: Text, object: MaybeText, until: AnyTime, isUnused: Flag }),
+
   Unreachable: Unread,
   SourceUnread: Unread,
   SourceLost: Unread,

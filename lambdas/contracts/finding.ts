@@ -3,7 +3,7 @@ import { FINDING_CODES, type FindingCode, SEVERITIES } from '../tables/finding-c
 import { keysOf } from '../tables/keys.ts';
 import type { Contract } from './contract.ts';
 import { FACTS, type Facts, TEXT_LIMIT } from './facts.ts';
-import { AnyTime, CertificateClassName, harmlessTexts, Name, Place } from './observation.ts';
+import { AnyTime, CertificateClassName, harmless, harmlessTexts, Name, Place } from './observation.ts';
 import { Count } from './values.ts';
 
 const COMMON = {
@@ -22,6 +22,8 @@ const COMMON = {
   /** Time of the last successful read, if it could not be read now. RFC 3339. */
   lastSeen: z.optional(AnyTime),
   renewedBy: z.optional(Name),
+  /** By its owner, in fleet.yaml: it is only information until then. */
+  accepted: z.optional(z.object({ until: AnyTime, reason: harmless(600) })),
 };
 const Common = z.object(COMMON);
 

@@ -20,6 +20,7 @@ import {
   Server,
   Time,
 } from './values.ts';
+import { VerdictFacts } from './verdict-facts.ts';
 
 /** Most problems of an outcome, which stays in the index; fixing these first fixes a cluster with more. */
 export const MAX_SWEEP_PROBLEMS = 20;
@@ -27,17 +28,15 @@ export const MAX_SWEEP_PROBLEMS = 20;
 export const MAX_WORKLOAD_CLUSTERS = 1_000;
 /** For one sweep, and for one cluster in the index. */
 export const MAX_VERDICTS = 12;
-/** Characters. Names are never cut: people search for them. */
-export const VERDICT_LIMITS = { csr: 253, uid: 100, node: 253, message: 200 } as const;
 
 /** A decision, as the fleet index and the report page show it. */
 export const VerdictLine = z.object({
-  csr: printed(VERDICT_LIMITS.csr),
-  uid: printed(VERDICT_LIMITS.uid),
-  node: printed(VERDICT_LIMITS.node),
+  csr: printed(253),
+  uid: printed(100),
+  node: printed(253),
   verdict: z.enum(['approve', 'deny', 'leave', 'ignore']),
   reason: z.enum(keysOf(REASONS)),
-  message: printed(VERDICT_LIMITS.message),
+  facts: VerdictFacts,
   outcome: z.enum(['none', 'written', 'observed', 'overtaken', 'unfinished', 'failed', 'unknown']),
   /** When it was last made. */
   at: Time,

@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import { printable } from '../printable.ts';
 import { type Contract, printed } from './contract.ts';
+import { Flag } from './values.ts';
 
 /** Characters of each part. */
 const LIMITS = { kind: 40, object: 300, message: 600, remedy: 1_000 } as const;
@@ -13,10 +14,12 @@ export const Problem = z.object({
   object: printed(LIMITS.object),
   message: printed(LIMITS.message),
   remedy: printed(LIMITS.remedy),
+  /** Of a recovery, which has a signal of its own. */
+  ofRecovery: Flag,
 });
 export type Problem = Contract<typeof Problem>;
 
-export function boundedProblem({ kind, object, message, remedy }: Problem): Problem {
+export function boundedProblem({ kind, object, message, remedy }: Omit<Problem, 'ofRecovery'>): Problem {
   return {
     kind: printable(kind, LIMITS.kind),
     object: printable(object, LIMITS.object),

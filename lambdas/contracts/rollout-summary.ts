@@ -6,7 +6,6 @@ import { Count, Flag, Time } from './values.ts';
 
 /** Characters; longer text is cut. */
 export const ROLLOUT_LIMITS = { message: 400, object: 200, text: 300, name: 253 } as const;
-export const MAX_FAILED = 20;
 export const MAX_REASONS = 10;
 /** Most machines, for control plane and etcd each. */
 export const MAX_MACHINES = 9;
@@ -17,20 +16,17 @@ const sentence = printed(ROLLOUT_LIMITS.text);
 /** A section of `docs/runbooks/rollouts.md`. */
 const PageId = matching(/^[a-z][a-z0-9-]{0,59}$/, 'the id of a page');
 
-const FailedCheck = z.object({
+/** Why it does not begin or continue automatically: a failed check, or a reason to hold. */
+const HoldReason = z.object({
   id: PageId,
   /** `MachineHealthCheck eksa-system/berlin-kcp-unhealthy`; absent if it is about the whole cluster. */
   object: z.optional(object),
-  /** What was found, without a full stop: `2 of 3 machines healthy`. */
-  found: sentence,
-  remedy: z.optional(sentence),
+  /** Without a full stop: `2 of 3 machines healthy`. */
+  message: sentence,
+  remedy: sentence,
   /** It passes with time, without anyone. */
   passing: Flag,
 });
-export type FailedCheck = Contract<typeof FailedCheck>;
-
-/** Why it does not continue automatically. */
-const HoldReason = z.object({ id: PageId, object: z.optional(object), message: sentence, remedy: sentence });
 export type HoldReason = Contract<typeof HoldReason>;
 
 const Machine = z.object({
@@ -78,11 +74,9 @@ export const RolloutSummary = z.object({
   span: z.optional(z.object({ from: Time, until: Time })),
   /** When a maintenance window opens next, if there are any and none is open. */
   nextWindow: z.optional(Time),
-  /** The first failed checks of `failedCount`. */
-  failed: list(FailedCheck, MAX_FAILED),
-  failedCount: Count,
-  /** Why it does not continue automatically; the first reasons of possibly more. */
+  /** The first reasons of `reasonCount`. */
   reasons: list(HoldReason, MAX_REASONS),
+  reasonCount: Count,
   /** Of the control plane, and of external etcd. */
   progress: z.optional(z.extend(Progress, { etcd: z.optional(Progress) })),
   /** Duration from the start to the last activity, once done. */

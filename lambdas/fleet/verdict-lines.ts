@@ -1,6 +1,6 @@
 import type { SweepRow } from '../approval/report.ts';
-import { MAX_VERDICTS, VERDICT_LIMITS, type VerdictLine } from '../contracts/outcome.ts';
-import { printable } from '../printable.ts';
+import { MAX_VERDICTS, type VerdictLine } from '../contracts/outcome.ts';
+import { boundedFacts } from '../contracts/verdict-facts.ts';
 import { DAY_MS } from '../time.ts';
 import { compare } from '../words.ts';
 
@@ -15,13 +15,13 @@ export function verdictLines(rows: readonly SweepRow[], at: string): readonly Ve
   return rows
     .toSorted((a, b) => rankOf(a) - rankOf(b))
     .slice(0, MAX_VERDICTS)
-    .map(({ csr, uid, node, verdict, reason, message, hostile, outcome }) => ({
-      csr: printable(csr, VERDICT_LIMITS.csr),
-      uid: printable(uid, VERDICT_LIMITS.uid),
-      node: printable(node, VERDICT_LIMITS.node),
+    .map(({ csr, uid, node, verdict, reason, facts, hostile, outcome }) => ({
+      csr,
+      uid,
+      node,
       verdict,
       reason,
-      message: printable(message, VERDICT_LIMITS.message),
+      facts: boundedFacts(facts),
       outcome,
       at,
       hostile: hostile ? true : undefined,
@@ -34,51 +34,25 @@ function rankOf({ hostile, outcome }: SweepRow): number {
 }
 
 /**
- * The newest decisions of a week, hostile ones first; for each request the last hostile and the last other one, so that
- * neither hides the other. Nodes take turns, so that no node hides another. Pure.
+ * The newest decisions of a week, hostile ones first: for each node the last hostile and the last other one, so that
+ * neither hides the other, and no node another. Pure.
  *
- * A line is only replaced by one that sorts before it, and no turn of a node gets older, so a dropped line would be
- * dropped again: the order of arrival does not matter.
+ * A line is only replaced by one that sorts before it, so a dropped line would be dropped again: the order of arrival
+ * does not matter.
  *
  * @param now milliseconds since the epoch
  */
 export function foldVerdicts(
   before: readonly VerdictLine[],
-  told: readonly VerdictLine[],
+  newer: readonly VerdictLine[],
   now: number,
 ): readonly VerdictLine[] {
-  const last = new Map<string, VerdictLine>();
-  for (const line of [...before, ...told]) {
-    const key = JSON.stringify([line.uid, line.hostile]);
-    const known = last.get(key);
-    if (now - Date.parse(line.at) < KEPT_MS && (known === undefined || line.at > known.at)) last.set(key, line);
-  }
-  return inTurns([...last.values()].toSorted(byUrgency))
-    .slice(0, MAX_VERDICTS)
-    .toSorted(byUrgency);
-}
-
-/**
- * First the newest of each node, then the second of each, and so on; hostile ones take turns among themselves, before
- * all others.
- */
-function inTurns(sorted: readonly VerdictLine[]): readonly VerdictLine[] {
-  const turns = new Map<string, number>();
-  return sorted
-    .map((line) => {
-      const key = JSON.stringify([line.node, line.hostile]);
-      const turn = turns.get(key) ?? 0;
-      turns.set(key, turn + 1);
-      return { line, turn };
-    })
-    .toSorted((a, b) => hostileFirst(a.line, b.line) || a.turn - b.turn)
-    .map(({ line }) => line);
-}
-
-function hostileFirst(a: VerdictLine, b: VerdictLine): number {
-  return Number(b.hostile ?? false) - Number(a.hostile ?? false);
+  const lines = [...before, ...newer].filter(({ at }) => now - Date.parse(at) < KEPT_MS).toSorted(byUrgency);
+  const isFirst = ({ node, hostile }: VerdictLine, index: number): boolean =>
+    lines.findIndex((line) => line.node === node && line.hostile === hostile) === index;
+  return lines.filter(isFirst).slice(0, MAX_VERDICTS);
 }
 
 function byUrgency(a: VerdictLine, b: VerdictLine): number {
-  return hostileFirst(a, b) || compare(b.at, a.at) || compare(a.uid, b.uid);
+  return Number(b.hostile ?? false) - Number(a.hostile ?? false) || compare(b.at, a.at) || compare(a.uid, b.uid);
 }

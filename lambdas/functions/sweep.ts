@@ -26,7 +26,7 @@ const sweep = createSweep({
   sweepOne: createDeployedMinute({
     principalArn: requiredVariable('SWEEP_ROLE_ARN'),
     policies: readBesideBundle<DeployedOptions['policies']>(import.meta.url, 'policies.json'),
-    thresholds: readBesideBundle<DeployedOptions['thresholds']>(import.meta.url, 'audit.json'),
+    auditRules: readBesideBundle<DeployedOptions['auditRules']>(import.meta.url, 'audit.json'),
     rollouts: readBesideBundle<DeployedOptions['rollouts']>(import.meta.url, 'rollouts.json'),
     recovery: fleet.recovery,
     buckets: {

@@ -1,4 +1,3 @@
-import { NAME_OF_ANOTHER } from '../approval/verdict-words.ts';
 import { sawSomething } from '../audit/summary.ts';
 import { word } from '../command.ts';
 import type { Finding } from '../contracts/fleet-index.ts';
@@ -7,11 +6,12 @@ import { printable } from '../printable.ts';
 import { CLASS_SIGNALS, MAX_STORY, type Signal } from '../tables/signals.ts';
 import { CLOCKS_DIFFER_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
+import { ownerWords, verdictSentence } from '../words/verdict-words.ts';
 import { compare } from '../words.ts';
 import { type FindingGroup, findingGroups, gapHours } from './finding-groups.ts';
 import { commandFor, doctorCommand, type KnownCluster, wordsFor } from './known-cluster.ts';
 import { isJustRebuilt } from './rebuilt.ts';
-import { isOfRecovery, recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
+import { recoveryOpen, rolloutHeld, rolloutNeeded } from './rollout-signals.ts';
 
 /** Grace period of a new cluster or a late sweep. Seconds. */
 const FIRST_SECONDS = 120;
@@ -41,8 +41,10 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
   const { registered, indexed, rebuiltAt } = known;
   const { id, foundAt, target, problem } = registered;
   const readableAt = sinceFound(indexed?.readableAt, foundAt) ?? readBefore(known);
-  const finding = indexed?.findings.find(({ kind }) => !isOfRecovery(kind));
-  const reason = (target === undefined ? problem?.message : undefined) ?? (finding && unreadWords(finding));
+  const finding = indexed?.findings.find(({ ofRecovery }) => !ofRecovery);
+  // The kind is the word by which the runbook decides.
+  const unread = finding && `${finding.kind}: ${finding.message}`;
+  const reason = (target === undefined ? problem?.message : undefined) ?? unread;
   const why = reason === undefined ? '' : `: ${printable(reason, MAX_STORY)}`;
   const command = doctorCommand(id);
   if (readableAt === undefined) {
@@ -72,13 +74,6 @@ function readSignal(known: KnownCluster, now: number): Signal | undefined {
 /** An audit read the cluster, and the index lost when it was read last: it counts as read until then. */
 function readBefore({ registered: { foundAt }, indexed, rebuiltAt }: KnownCluster): string | undefined {
   return indexed?.audit !== undefined && sawSomething(indexed.audit) ? sinceFound(rebuiltAt.index, foundAt) : undefined;
-}
-
-/** The kind is the word by which the runbook decides. The call that lists the requests is what the story says already. */
-function unreadWords({ kind, object, message }: Finding): string {
-  return object.startsWith('list certificatesigningrequests')
-    ? `${kind}: ${message}`
-    : `${kind}: ${object}: ${message}`;
 }
 
 /** Findings that explain best why a sweep is incomplete: nothing at all is written to the cluster. */
@@ -116,8 +111,8 @@ function incomplete(
 }
 
 /** How a sweep got in, and the rollout beside it, have their own signals. */
-function isInTheWay({ kind }: Finding): boolean {
-  return kind !== 'held-back' && !kind.startsWith('rollout') && !isOfRecovery(kind);
+function isInTheWay({ kind, ofRecovery }: Finding): boolean {
+  return kind !== 'held-back' && kind !== 'rollout-ledger' && !ofRecovery;
 }
 
 function rankOf({ kind }: Finding): number {
@@ -204,22 +199,23 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
     .toSorted((a, b) => Date.parse(a.at) - Date.parse(b.at) || compare(a.csr, b.csr));
   const newest = hostile.at(-1);
   if (newest === undefined) return undefined;
+  const nodes = [...new Set(hostile.toReversed().map(({ node }) => printable(node, 253)))];
   return {
     id: 'RequestsHostile',
-    value: hostile.length,
-    parts: [...new Set(hostile.toReversed().map(({ node }) => printable(node ?? 'unknown', 253)))].slice(0, 30),
-    story: `${hostileStory(newest)}; not approved${hostile.length > 1 ? `, and ${hostile.length - 1} more` : ''}`,
+    value: nodes.length,
+    parts: nodes.slice(0, 30),
+    story: `${hostileStory(newest)}; not approved${nodes.length > 1 ? `, and ${nodes.length - 1} more` : ''}`,
     since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),
   };
 }
 
-function hostileStory({ node, message }: VerdictLine): string {
-  const text = printable(message, MAX_STORY);
-  const { name, owner } = NAME_OF_ANOTHER.exec(text)?.groups ?? {};
-  return name === undefined || owner === undefined
-    ? printable(`a request of ${node} is hostile: ${text}`, MAX_STORY)
-    : printable(`${node} asked for ${name}, which belongs to ${owner}`, MAX_STORY);
+function hostileStory({ node, facts }: VerdictLine): string {
+  const story =
+    facts.cause === 'of-another'
+      ? `${node} asked for ${facts.name.value}, which belongs to ${ownerWords(facts.owner)}`
+      : `a request of ${node} is hostile: ${verdictSentence(facts)}`;
+  return printable(story, MAX_STORY);
 }
 
 /** Undefined without a time, and for a time before the cluster was found: it had left the fleet and starts afresh. */

@@ -55,6 +55,8 @@ const FINDING_SIGNALS: Readonly<Record<FindingCode, Readonly<Partial<Record<Seve
   IssuedNamesAnother: { critical: 'IssuedNamesAnother' },
   IssuedUnproven: { warning: 'IssuedUnproven' },
 
+  Acceptance: { warning: 'CertificatesWarning' },
+
   // Unread.
   Unreachable: {},
   SourceUnread: { warning: 'CoverageGapHours' },

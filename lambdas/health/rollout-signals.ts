@@ -32,7 +32,7 @@ export function rolloutNeeded(known: KnownCluster, now: number): Signal | undefi
 
 /** A cluster with an entry of `recovery` in force: fires as long as that is so. Pure. */
 export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | undefined {
-  const findings = indexed?.findings.filter(({ kind }) => isOfRecovery(kind)) ?? [];
+  const findings = indexed?.findings.filter(({ ofRecovery }) => ofRecovery) ?? [];
   const [first] = findings;
   if (first === undefined) return undefined;
   return {
@@ -42,11 +42,6 @@ export function recoveryOpen({ registered, indexed }: KnownCluster): Signal | un
     since: first.since,
     command: doctorCommand(registered.id),
   };
-}
-
-/** Findings of a recovery: `recovery-connection`, `recovery-nodes`, and what could not be read for it. */
-export function isOfRecovery(kind: string): boolean {
-  return kind.startsWith('recovery');
 }
 
 /**

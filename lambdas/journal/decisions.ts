@@ -2,7 +2,7 @@ import type { Acted } from '../approval/act.ts';
 import type { NameProof } from '../approval/verdict.ts';
 import { printable } from '../printable.ts';
 import { requestHash, type SigningRequest } from '../resources/signing-request.ts';
-import { EVIDENCE_SOURCE_IDS, EVIDENCE_SOURCES } from '../tables/evidence-sources.ts';
+import { verdictSentence } from '../words/verdict-words.ts';
 import type { DecisionEntry, JournalEvidence } from './journal.ts';
 
 /** What all decisions of one sweep have in common. */
@@ -81,7 +81,7 @@ export function decisionEntry(
     nameCount: names.length,
     verdict,
     reason: judged.reason,
-    message: printable(judged.message, 600),
+    message: printable(verdictSentence(judged.facts), 600),
     hostile: judged.hostile,
     outcome: outcome.kind,
     policy: policy === undefined ? undefined : printable(policy, 100),
@@ -92,20 +92,15 @@ export function decisionEntry(
   };
 }
 
-/** Each object once. The source of a contradicting owner is that of its object. */
+/** Each object once. */
 function evidenceOf(names: readonly NameProof[], readAt: string): JournalEvidence[] {
   const found = new Map<string, JournalEvidence>();
   for (const { provenBy, ownedBy } of names) {
     if (found.size >= MAX_EVIDENCE) break;
-    const evidence = provenBy ?? (ownedBy && { source: sourceOf(ownedBy.object), object: ownedBy.object });
+    const evidence = provenBy ?? ownedBy;
     if (evidence === undefined) continue;
     const object = printable(evidence.object, 300);
     found.set(object, { source: evidence.source, object, readAt });
   }
   return [...found.values()];
-}
-
-/** By the first word of {@link Owner.object}. */
-function sourceOf(object: string): JournalEvidence['source'] {
-  return EVIDENCE_SOURCE_IDS.find((id) => object.startsWith(EVIDENCE_SOURCES[id].object ?? '\n')) ?? 'node';
 }

@@ -3,10 +3,10 @@ import { X509Certificate } from 'node:crypto';
 import { isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import { date, span } from '../words.ts';
 import type { Credentials } from './connection.ts';
-import { KubernetesError, type KubernetesErrorKind } from './errors.ts';
+import { KubernetesError, type KubernetesErrorDetails, type KubernetesErrorKind } from './errors.ts';
 import type { Reply } from './exchange.ts';
 import { cutItems, hasTooManyValues } from './json-values.ts';
-import { missingRight } from './missing-right.ts';
+import { missingRight, type Right } from './missing-right.ts';
 import { printable } from './printable.ts';
 import { parseRetryAfter } from './retry.ts';
 import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
@@ -14,8 +14,7 @@ import { describeSkew, type ServerClock, SKEW_REMEDY } from './server-clock.ts';
 export interface AnswerContext {
   /** The call, for errors. */
   readonly object: string;
-  /** Path of the call in the API. */
-  readonly path: string;
+  readonly right?: Right | undefined;
   readonly credentials: Credentials;
   /** Secrets that a server must not be able to echo into an error message. */
   readonly secrets: readonly string[];
@@ -26,7 +25,7 @@ export interface AnswerContext {
   readonly maxItemMembers?: number | undefined;
 }
 
-const IS_A_PROXY_IN_BETWEEN = 'is there a proxy or a login page in between?';
+const SENDS_JSON = 'The API always sends JSON:';
 
 /**
  * The JSON object of a 2xx answer.
@@ -39,36 +38,18 @@ export function readAnswer(reply: Reply, context: AnswerContext): JsonObject {
   const mediaType = mediaTypeOf(reply);
   const body = wholeBody(reply, mediaType, context);
 
-  const notKubernetes = (problem: string, remedy: string): KubernetesError =>
-    new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
-  if (body.length === 0) {
-    throw notKubernetes(`answered ${status} with an empty body`, `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`);
-  }
-  if (mediaType === 'text/html') throw html(reply.status, object);
-  if (mediaType !== 'application/json') {
-    throw notKubernetes(
-      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
-      `The API always sends JSON: ${IS_A_PROXY_IN_BETWEEN}`,
-    );
-  }
+  const about = { object, status };
+  if (body.length === 0) throw notKubernetes(about, `answered ${status} with an empty body`, SENDS_JSON);
+  if (mediaType !== 'application/json') throw otherMedia(about, mediaType, context, SENDS_JSON);
   if (context.maxItemMembers !== undefined) cutItems(body, context.maxItemMembers);
   if (hasTooManyValues(body)) {
-    throw new KubernetesError({
-      kind: 'too-large',
-      object,
-      status,
-      problem: 'the answer has more values than certmarshal reads',
-      remedy: 'Find an object with an unusual number of fields, or check that the server is an API server.',
-    });
+    const problem = 'the answer has more values than certmarshal reads';
+    const remedy = 'Find an object with an unusual number of fields, or check that the server is an API server.';
+    throw new KubernetesError({ kind: 'too-large', ...about, problem, remedy });
   }
   const json = parseObject(body);
-  if (json === undefined) {
-    throw notKubernetes(
-      'the answer is not one whole JSON object',
-      `It was cut off or rewritten: ${IS_A_PROXY_IN_BETWEEN}`,
-    );
-  }
-  return json;
+  if (json !== undefined) return json;
+  throw notKubernetes(about, 'the answer is not one whole JSON object', 'It was cut off or rewritten:');
 }
 
 /**
@@ -80,15 +61,22 @@ export function readTextAnswer(reply: Reply, context: AnswerContext): string {
   const mediaType = mediaTypeOf(reply);
   const body = wholeBody(reply, mediaType, context);
   if (mediaType === 'text/plain') return body.toString('utf8');
-  if (mediaType === 'text/html') throw html(reply.status, context.object);
-  throw new KubernetesError({
-    kind: 'not-kubernetes',
-    object: context.object,
-    status: reply.status,
-    problem:
-      mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, context.secrets)}`,
-    remedy: `Plain text was asked for: ${IS_A_PROXY_IN_BETWEEN}`,
-  });
+  throw otherMedia({ object: context.object, status: reply.status }, mediaType, context, 'Plain text was asked for:');
+}
+
+type About = Pick<KubernetesErrorDetails, 'object' | 'status' | 'retryAfterMs'>;
+
+/** @param remedy before the question for a proxy */
+function notKubernetes(about: About, problem: string, remedy: string): KubernetesError {
+  const question = `${remedy} is there a proxy or a login page in between?`;
+  return new KubernetesError({ kind: 'not-kubernetes', ...about, problem, remedy: question });
+}
+
+function otherMedia(about: About, mediaType: string, { secrets }: AnswerContext, remedy: string): KubernetesError {
+  if (mediaType === 'text/html') return html(about);
+  const problem =
+    mediaType === '' ? 'answered without a content type' : `answered with ${printable(mediaType, secrets)}`;
+  return notKubernetes(about, problem, remedy);
 }
 
 function mediaTypeOf({ headers }: Reply): string {
@@ -99,30 +87,22 @@ function wholeBody(reply: Reply, mediaType: string, context: AnswerContext): Buf
   const { status, body } = reply;
   if (status < 200 || status >= 300) throw refusal(reply, mediaType, context);
   if (body !== undefined) return body;
-  throw new KubernetesError({
-    kind: 'too-large',
-    object: context.object,
-    status,
-    problem: 'the answer is larger than certmarshal reads',
-    remedy: 'Find an object of unusual size, or check that the server is an API server.',
-  });
+  const problem = 'the answer is larger than certmarshal reads';
+  const remedy = 'Find an object of unusual size, or check that the server is an API server.';
+  throw new KubernetesError({ kind: 'too-large', object: context.object, status, problem, remedy });
 }
 
 function refusal(reply: Reply, mediaType: string, context: AnswerContext): KubernetesError {
-  const { object, path, secrets, now } = context;
+  const { object, right, secrets, now } = context;
   const { status, headers } = reply;
   const retryAfterMs = parseRetryAfter(headers['retry-after'], now);
   const wait = retryAfterMs === undefined ? {} : { retryAfterMs };
   if (status >= 300 && status < 400) {
-    return new KubernetesError({
-      kind: 'not-kubernetes',
-      object,
-      status,
-      problem: `answered ${status}, a redirect`,
-      remedy: 'Redirects are never followed: use the URL of the API server itself.',
-    });
+    const problem = `answered ${status}, a redirect`;
+    const remedy = 'Redirects are never followed: use the URL of the API server itself.';
+    return new KubernetesError({ kind: 'not-kubernetes', object, status, problem, remedy });
   }
-  if (mediaType === 'text/html') return html(status, object, wait);
+  if (mediaType === 'text/html') return html({ object, status, ...wait });
   const body = mediaType === 'application/json' && reply.body !== undefined ? parseObject(reply.body) : undefined;
   const answered = body?.['kind'] === 'Status' ? body : {};
   const reason = printable(text(answered, 'reason') ?? '', secrets);
@@ -139,23 +119,17 @@ function refusal(reply: Reply, mediaType: string, context: AnswerContext): Kuber
     problem: answeredSo + (why === undefined ? '' : `; ${why}`),
     remedy:
       skew === undefined
-        ? remedyFor(kind, path, expired === undefined ? context.credentials.kind : 'expired')
+        ? remedyFor(kind, right, expired === undefined ? context.credentials.kind : 'expired')
         : SKEW_REMEDY,
     reason: reason === '' ? undefined : reason,
+    code: expired === undefined ? undefined : EXPIRED_CLIENT,
     ...wait,
     continueToken: text(answered, 'metadata', 'continue') || undefined,
   });
 }
 
-function html(status: number, object: string, wait: { readonly retryAfterMs?: number } = {}): KubernetesError {
-  return new KubernetesError({
-    kind: 'not-kubernetes',
-    object,
-    status,
-    problem: `answered ${status} with HTML`,
-    remedy: `The endpoint answers HTML: ${IS_A_PROXY_IN_BETWEEN}`,
-    ...wait,
-  });
+function html(about: About): KubernetesError {
+  return notKubernetes(about, `answered ${about.status} with HTML`, 'The endpoint answers HTML:');
 }
 
 type RefusalKind = Extract<
@@ -163,28 +137,22 @@ type RefusalKind = Extract<
   'unauthorized' | 'forbidden' | 'not-found' | 'conflict' | 'gone' | 'throttled' | 'server' | 'invalid'
 >;
 
+const KINDS: ReadonlyMap<number, RefusalKind> = new Map([
+  [401, 'unauthorized'],
+  [403, 'forbidden'],
+  [404, 'not-found'],
+  [409, 'conflict'],
+  [410, 'gone'],
+  [429, 'throttled'],
+]);
+
 function kindOf(status: number): RefusalKind {
-  switch (status) {
-    case 401:
-      return 'unauthorized';
-    case 403:
-      return 'forbidden';
-    case 404:
-      return 'not-found';
-    case 409:
-      return 'conflict';
-    case 410:
-      return 'gone';
-    case 429:
-      return 'throttled';
-    default:
-      return status >= 500 ? 'server' : 'invalid';
-  }
+  return KINDS.get(status) ?? (status >= 500 ? 'server' : 'invalid');
 }
 
-function remedyFor(kind: RefusalKind, path: string, credentials: keyof typeof REFUSED_CREDENTIALS): string {
+function remedyFor(kind: RefusalKind, right: Right | undefined, credentials: keyof typeof REFUSED_CREDENTIALS): string {
   if (kind === 'unauthorized') return REFUSED_CREDENTIALS[credentials];
-  return kind === 'forbidden' ? missingRight(path) : REMEDIES[kind];
+  return kind === 'forbidden' ? missingRight(right) : REMEDIES[kind];
 }
 
 const REMEDIES: Readonly<Record<Exclude<RefusalKind, 'unauthorized' | 'forbidden'>, string>> = {
@@ -203,16 +171,16 @@ const REFUSED_CREDENTIALS = {
     'A new one is in admin.conf of each control plane machine and, with Cluster API, in the Secret <cluster>-kubeconfig of the management cluster.',
 };
 
-export const EXPIRED_CLIENT = 'the client certificate expired';
+/** Code of an error: the client certificate has expired, which an API server does not say. */
+export const EXPIRED_CLIENT = 'CERTMARSHAL_EXPIRED_CLIENT';
 
-/** What an API server does not say: that the client certificate has expired. */
 function expiredCredentials({ credentials, now }: AnswerContext): string | undefined {
   if (credentials.kind === 'token') return undefined;
   const { subject, validToDate } = new X509Certificate(credentials.certificatePem);
   const end = validToDate.getTime();
   if (end > now) return undefined;
   const name = printable(subject.replaceAll('\n', ', '), []);
-  return `${EXPIRED_CLIENT} ${span(now - end)} ago, on ${date(end)}: ${name}`;
+  return `the client certificate expired ${span(now - end)} ago, on ${date(end)}: ${name}`;
 }
 
 function parseObject(body: Buffer): JsonObject | undefined {

@@ -1,6 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
 import { ForbiddenAddressError } from '../allowed-addresses.ts';
-import { EXPIRED, EXPIRED_OR_CA } from '../expired-endpoint.ts';
 import { DAY_MS } from '../time.ts';
 import type { Connection } from './connection.ts';
 import { KubernetesError, type KubernetesErrorDetails } from './errors.ts';
@@ -19,11 +18,6 @@ interface TrustContext {
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
-
-/**
- * Prefix of the problem when DNS does not know the server: it may have moved, like a cluster that was created again.
- */
-export const NAME_NOT_RESOLVED = 'the name of the server cannot be resolved';
 
 type Explanation = Pick<KubernetesErrorDetails, 'kind' | 'problem' | 'remedy'>;
 
@@ -86,8 +80,8 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
             remedy: 'Replace the CA bundle with the current one of the cluster.',
           }
         : {
-            kind: 'certificate',
-            problem: bundle === undefined || bundle.some(isOver) ? EXPIRED_OR_CA : EXPIRED,
+            kind: 'certificate-expired',
+            problem: `a certificate of the endpoint${bundle === undefined || bundle.some(isOver) ? ', or its CA,' : ''} has expired`,
             remedy: `Renew the certificate of the API server: certmarshal runbook recovery. ${expiredServer === 'never' ? NEVER_TOLERATED : UNTIL_THEN}`,
           };
     case OTHER_CERTIFICATE:
@@ -144,8 +138,8 @@ function explain(code: string, { serverName, bundle, expiredServer, now }: Trust
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
       return {
-        kind: 'unreachable',
-        problem: `${NAME_NOT_RESOLVED} (${code})`,
+        kind: 'unresolved',
+        problem: `the name of the server cannot be resolved (${code})`,
         remedy: 'Check the host name, and that this network resolves it.',
       };
     case 'ERR_SSL_WRONG_VERSION_NUMBER':

@@ -15,6 +15,7 @@ import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { ExchangeFailure, exchange, type Reply } from './exchange.ts';
 import { type Recovering, RecoveryAgent } from './expired-server.ts';
+import type { Right } from './missing-right.ts';
 import type { PageRoom } from './page-room.ts';
 import { retryDelayMs } from './retry.ts';
 import { type ServerClock, serverClock } from './server-clock.ts';
@@ -33,6 +34,8 @@ export interface ApiCall {
   /** Absolute path of the API, every segment percent-encoded: `/apis/certificates.k8s.io/v1/…`. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
+  /** @default that of plain `certmarshal rbac` */
+  readonly right?: Right | undefined;
   /** Sent as JSON. */
   readonly body?: unknown;
   /** Aborts the call at once, also between two tries. */
@@ -220,7 +223,7 @@ export function createKubernetesClient(connection: Connection, options: ClientOp
       if (reply.status === 429) stats.throttled += 1;
       const context: AnswerContext = {
         object,
-        path: call.path,
+        right: call.right,
         credentials,
         secrets: bearer.secrets,
         maxItemMembers: call.maxItemMembers,

@@ -4,6 +4,7 @@ import type { KubernetesClient } from './client.ts';
 import { CLUSTER_NAME } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
 import { KubeconfigError, SECRET_LIMITS, selectContext } from './kubeconfig-document.ts';
+import { kubeconfigRight } from './missing-right.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /**
@@ -53,7 +54,11 @@ export async function readClusterApiCertificates(
     });
   }
   const path = `/api/v1/${namespacePath(namespace, attempt)}/secrets/${clusterName}-${secret}`;
-  const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
+  const right =
+    secret === 'kubeconfig'
+      ? kubeconfigRight(namespace, clusterName)
+      : { options: ` --management --audit-secrets --cluster-secrets-of ${namespace}/${clusterName}` };
+  const answer = await client.request({ method: 'GET', path, right, signal, maxResponseBytes: MAX_SECRET_BYTES });
   const key = CLUSTER_API_SECRETS[secret];
   const value = text(raw<V1Secret>(answer), 'data', key) ?? '';
   const decoded = BASE64.test(value) ? Buffer.from(value, 'base64').toString('utf8') : '';

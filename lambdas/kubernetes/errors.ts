@@ -12,9 +12,11 @@ import type { Failure } from '../contracts/problem.ts';
  * - `throttled`: 429.
  * - `server`: 5xx.
  * - `unreachable`: no connection, or it broke.
+ * - `unresolved`: DNS does not know the server: it may have moved, like a cluster that was created again.
  * - `timeout`: the deadline of one try passed.
  * - `aborted`: the caller's signal, or the client was closed.
  * - `certificate`: the endpoint's certificate is not trusted, or ours cannot be used.
+ * - `certificate-expired`: a certificate that the endpoint sends has expired; a TLS client does not say which one.
  * - `too-large`: the answer exceeds the caller's limit.
  * - `not-kubernetes`: the answer is not from a Kubernetes API (HTML, a redirect, broken JSON, not a list).
  * - `invalid`: the request was rejected as malformed, by the server or before it was sent.
@@ -29,9 +31,11 @@ export type KubernetesErrorKind =
   | 'throttled'
   | 'server'
   | 'unreachable'
+  | 'unresolved'
   | 'timeout'
   | 'aborted'
   | 'certificate'
+  | 'certificate-expired'
   | 'too-large'
   | 'not-kubernetes'
   | 'invalid';
@@ -44,7 +48,7 @@ export interface KubernetesErrorDetails extends Failure {
   readonly reason?: string;
   /** The wait that the server asked for, in milliseconds. */
   readonly retryAfterMs?: number;
-  /** Code of the system or TLS error, for example `ECONNREFUSED`. */
+  /** Code of the system or TLS error, for example `ECONNREFUSED`, or our own. */
   readonly code?: string;
   /** For 410 on a list: the token to continue on the newest snapshot. */
   readonly continueToken?: string;
@@ -70,10 +74,10 @@ export interface SkippedItems {
 /** Every failure of a call to an API server. No message contains a credential or an unescaped byte of the answer. */
 export class KubernetesError extends Error {
   override readonly name = 'KubernetesError';
-  readonly kind: KubernetesErrorKind;
-  readonly object: string;
-  readonly problem: string;
-  readonly remedy: string;
+  readonly kind!: KubernetesErrorKind;
+  readonly object!: string;
+  readonly problem!: string;
+  readonly remedy!: string;
   readonly status?: number;
   readonly reason?: string;
   readonly retryAfterMs?: number;
@@ -83,15 +87,6 @@ export class KubernetesError extends Error {
 
   constructor(details: KubernetesErrorDetails, options?: ErrorOptions) {
     super(`${details.object}: ${details.problem}. ${details.remedy}`, options);
-    this.kind = details.kind;
-    this.object = details.object;
-    this.problem = details.problem;
-    this.remedy = details.remedy;
-    if (details.status !== undefined) this.status = details.status;
-    if (details.reason !== undefined) this.reason = details.reason;
-    if (details.retryAfterMs !== undefined) this.retryAfterMs = details.retryAfterMs;
-    if (details.code !== undefined) this.code = details.code;
-    if (details.continueToken !== undefined) this.continueToken = details.continueToken;
-    if (details.skipped !== undefined) this.skipped = details.skipped;
+    Object.assign(this, details);
   }
 }

@@ -48,10 +48,13 @@ export async function hasInfrastructureTemplate(
   if (!GROUP.test(group) || !KIND.test(kind)) throw strange('no provider of Cluster API can have such a template');
   const parent = namespacePath(namespace, object);
   try {
-    const served = preferredVersion(await client.request({ method: 'GET', path: `/apis/${group}`, signal }));
+    const served = preferredVersion(
+      await client.request({ method: 'GET', path: `/apis/${group}`, right: 'discovery', signal }),
+    );
     if (!VERSION.test(served)) throw strange(`no version in which ${group} is served has a valid name`);
-    const path = `/apis/${group}/${served}/${parent}/${kind.toLowerCase()}s/${encodeURIComponent(name)}`;
-    await client.request({ method: 'GET', path, signal });
+    const template = `${kind.toLowerCase()}s`;
+    const path = `/apis/${group}/${served}/${parent}/${template}/${encodeURIComponent(name)}`;
+    await client.request({ method: 'GET', path, right: { template, group, namespace }, signal });
     return true;
   } catch (error) {
     if (error instanceof KubernetesError && error.kind === 'not-found') return false;

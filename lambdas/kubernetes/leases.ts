@@ -3,6 +3,7 @@ import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError } from './errors.ts';
 import { mergePatch } from './merge-patch.ts';
+import { ROLLOUTS } from './missing-right.ts';
 import { namespacePath } from './namespace-path.ts';
 
 /** One Lease of `coordination.k8s.io/v1`. */
@@ -21,7 +22,7 @@ export async function getLease(
   { signal, ...lease }: LeaseName & { readonly signal: AbortSignal },
 ): Promise<JsonObject | undefined> {
   try {
-    return await client.request({ method: 'GET', path: pathOf(client, lease), signal });
+    return await client.request({ method: 'GET', path: pathOf(client, lease), right: ROLLOUTS, signal });
   } catch (error) {
     if (error instanceof KubernetesError && error.kind === 'not-found') return undefined;
     throw error;
@@ -49,6 +50,7 @@ export async function createLease(
   return client.request({
     method: 'POST',
     path,
+    right: ROLLOUTS,
     query: { fieldManager, fieldValidation: 'Strict' },
     body,
     signal,
@@ -80,7 +82,7 @@ export async function patchLease(
 ): Promise<JsonObject> {
   const path = pathOf(client, { namespace, name });
   const body = { metadata: { uid, resourceVersion }, spec };
-  return mergePatch(client, { path, body, fieldManager, dryRun: false, signal });
+  return mergePatch(client, { path, right: ROLLOUTS, body, fieldManager, dryRun: false, signal });
 }
 
 /**

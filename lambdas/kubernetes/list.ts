@@ -1,6 +1,7 @@
 import type { KubernetesClient } from './client.ts';
 import { type ClusterApiGroup, clusterApiPath, clusterSelector, requireClusterName } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
+import { MANAGEMENT, type Right, ROLLOUTS } from './missing-right.ts';
 import { namespacePath } from './namespace-path.ts';
 import { listPages } from './paging.ts';
 import { explainNotFound } from './served-versions.ts';
@@ -19,6 +20,16 @@ export type ListPurpose =
   | 'rollout-etcd'
   | 'recovery'
   | 'recovery-leases';
+
+/** By the first purpose of a kind. */
+const RIGHTS: Readonly<Partial<Record<ListPurpose, Right>>> = {
+  'audit-secrets': { options: ' --audit-secrets' },
+  management: MANAGEMENT,
+  'management-audit': MANAGEMENT,
+  rollouts: ROLLOUTS,
+  'rollout-etcd': ROLLOUTS,
+  'recovery-leases': { own: ' --recovery' },
+};
 
 export interface ListedKind {
   readonly for: readonly [ListPurpose, ...ListPurpose[]];
@@ -150,6 +161,7 @@ export async function* listKind(
   try {
     yield* listPages(client, {
       path: `${api}/${within}${plural}`,
+      right: RIGHTS[kind.for[0]],
       fieldSelector: selected.fieldSelector ?? kind.field ?? (name === undefined ? undefined : `metadata.name=${name}`),
       labelSelector: labelSelector === '' ? undefined : labelSelector,
       limit: aPage,

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import type { ClusterApiVersion } from './cluster-api.ts';
+import type { Right } from './missing-right.ts';
 import { namespacePath } from './namespace-path.ts';
 
 export interface MergePatch {
   readonly path: string;
+  readonly right: Right;
   /**
    * Contains `metadata.uid` and `metadata.resourceVersion` as read: the server answers with a conflict for another or a
    * newer object.
@@ -24,10 +26,10 @@ export interface MergePatch {
  */
 export async function mergePatch(
   client: KubernetesClient,
-  { path, body, fieldManager, dryRun, signal }: MergePatch,
+  { path, right, body, fieldManager, dryRun, signal }: MergePatch,
 ): Promise<JsonObject> {
   const query = { fieldManager, fieldValidation: 'Strict', ...(dryRun ? { dryRun: 'All' } : {}) };
-  return client.request({ method: 'PATCH', path, query, body, signal });
+  return client.request({ method: 'PATCH', path, right, query, body, signal });
 }
 
 /**
@@ -48,17 +50,26 @@ export async function patchKubeadmControlPlane(
  * @throws KubernetesError as {@link mergePatch}
  */
 export async function patchEtcdadmCluster(client: KubernetesClient, patch: NamedPatch): Promise<JsonObject> {
-  return patchIn(client, '/apis/etcdcluster.cluster.x-k8s.io/v1beta1', 'etcdadmclusters', patch);
+  return patchIn(
+    client,
+    '/apis/etcdcluster.cluster.x-k8s.io/v1beta1',
+    'etcdadmclusters',
+    patch,
+    `${patch.name.replace(/-etcd$/, '')} --rollout-etcd`,
+  );
 }
 
-type NamedPatch = Omit<MergePatch, 'path'> & { readonly namespace: string; readonly name: string };
+type NamedPatch = Omit<MergePatch, 'path' | 'right'> & { readonly namespace: string; readonly name: string };
 
 async function patchIn(
   client: KubernetesClient,
   api: string,
   plural: string,
   { namespace, name, ...patch }: NamedPatch,
+  rolls = name,
 ): Promise<JsonObject> {
   const parent = namespacePath(namespace, `patch ${plural} on ${client.server}`);
-  return mergePatch(client, { path: `${api}/${parent}/${plural}/${encodeURIComponent(name)}`, ...patch });
+  const path = `${api}/${parent}/${plural}/${encodeURIComponent(name)}`;
+  const right = { own: ` --management --rollouts --rollout-of ${namespace}/${rolls}` };
+  return mergePatch(client, { path, right, ...patch });
 }

@@ -3,11 +3,13 @@ import { type JsonObject, list, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
 import { describeCall } from './describe-call.ts';
 import { KubernetesError, type KubernetesErrorDetails, type SkippedItem, type SkippedItems } from './errors.ts';
+import type { Right } from './missing-right.ts';
 import { pageRoom } from './page-room.ts';
 import { printable } from './printable.ts';
 
 export interface ListRequest {
   readonly path: string;
+  readonly right?: Right | undefined;
   readonly fieldSelector?: string;
   readonly labelSelector?: string;
   readonly signal: AbortSignal;
@@ -82,6 +84,7 @@ export async function* listPages(client: KubernetesClient, asked: ListRequest): 
         await client.request({
           method: 'GET',
           path,
+          right: asked.right,
           query,
           signal,
           maxResponseBytes: MAX_PAGE_BYTES,

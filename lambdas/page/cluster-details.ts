@@ -1,7 +1,4 @@
-import { approverName } from '../approval/condition-reasons.ts';
-import { verdictWords } from '../approval/verdict-words.ts';
-import { clusterCommand, pasteable } from '../command.ts';
-import type { IssuedSummary, VerdictCounts } from '../contracts/audit-summary.ts';
+import { pasteable } from '../command.ts';
 import type { ExpiryFinding } from '../contracts/finding.ts';
 import { isEksChange } from '../health/due.ts';
 import type { ClusterHealth } from '../health/fleet-health.ts';
@@ -19,10 +16,9 @@ import { keysOf } from '../tables/keys.ts';
 import type { SignalId } from '../tables/signals.ts';
 import { MINUTE_MS } from '../time.ts';
 import { messageOf, nextOf } from '../words/findings.ts';
-import { TOLERANT_AUDIT } from '../words/next.ts';
+import { verdictSentence, verdictWords } from '../words/verdict-words.ts';
 import { firstOf, kebab } from '../words.ts';
 import { urgencyByClass } from './ends.ts';
-import { WORST_LAST } from './proven-bar.ts';
 import { filled, positive, rolloutDetails } from './rollout-details.ts';
 import { cut, cutRemedy } from './words.ts';
 
@@ -117,7 +113,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
       })),
     ),
     rollout: rolloutDetails(cluster, depth),
-    issued: issuedDetails(audit?.issued, depth),
     ends: filled(ends.slice(0, most.certificates).map((end) => certificate(end, cluster, now))),
     findings: filled(
       kinds.map(({ finding, objects, count }) => ({
@@ -130,7 +125,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
         due: dueOf(finding.due, audit),
         seen: finding.lastSeen,
         renewal: finding.renewedBy && cut(finding.renewedBy, 200),
-        command: typable(typed, id, nextOfKind(finding, cluster, count)),
+        command: typable(typed, id, nextOf(finding, cluster)),
         runbook: kebab(finding.code),
       })),
     ),
@@ -145,7 +140,7 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
           tone,
           words,
           reason: line.reason,
-          message: cut(line.message, 300),
+          message: cut(verdictSentence(line.facts), 300),
           hostile: line.hostile,
         };
       }),
@@ -167,12 +162,6 @@ export function clusterDetails(cluster: ClusterHealth, depth: Depth, now: number
     unread: filled(indexes(audit?.sources.unread)),
     off: filled(indexes(audit?.sources.off)),
   };
-}
-
-/** The next command of a finding. Of many it is an audit, which prints the reason of each. */
-function nextOfKind(finding: ExpiryFinding, cluster: ClusterHealth, count: number): string {
-  const command = nextOf(finding, cluster);
-  return count > 1 && !command.includes(TOLERANT_AUDIT) ? clusterCommand('audit', cluster) : command;
 }
 
 /** A time, and whether it is a change that EKS makes instead of an expiry. */
@@ -205,33 +194,6 @@ function findingKinds(audit: ClusterHealth['audit']): readonly FindingKind[] {
     const all = told.reduce((sum, { count }) => sum + count, 0);
     return [{ finding, objects: same.map(({ object }) => object), count: Math.max(all, same.length) }];
   });
-}
-
-type IssuedOf = readonly [approvedBy: string, ...numbers: number[]];
-type IssuedDetails = readonly [numbers: readonly number[], byApprover?: readonly IssuedOf[]];
-
-/**
- * By approver if there is room; a single approver has the numbers of all. In the short form nothing if all are proven,
- * because the row says so.
- */
-function issuedDetails(issued: IssuedSummary | undefined, depth: Depth): IssuedDetails | undefined {
-  if (issued === undefined) return undefined;
-  const { counts, byApprover } = issued;
-  const all = numbersOf(counts);
-  if (depth === 'short') return all.length > 1 ? [all] : undefined;
-  return [
-    all,
-    byApprover.map(({ approvedBy = '', counts: own }): IssuedOf => {
-      const numbers = byApprover.length === 1 ? [] : numbersOf(own);
-      return [approvedBy === '' ? '' : approverName(approvedBy).slice(0, 100), ...numbers];
-    }),
-  ];
-}
-
-/** Counts by verdict, in the order of the bar, up to the last one above 0. */
-function numbersOf(counts: VerdictCounts): readonly number[] {
-  const last = WORST_LAST.findLastIndex((verdict) => counts[verdict] > 0);
-  return WORST_LAST.slice(0, last + 1).map((verdict) => counts[verdict]);
 }
 
 type End = NonNullable<ClusterHealth['audit']>['ends'][number];

@@ -22,7 +22,7 @@ export function clusterRow(cluster: ClusterHealth, now: number): Html {
     first === undefined
       ? 'unknown'
       : html`${timeTag(first.notAfter, 'date')} <small>${CERTIFICATE_CLASSES[first.what].title}</small>`
-  }</td><td>${audit?.issued === undefined ? '–' : provenOf(audit.issued.counts)}</td><td>${sweptAt === undefined ? 'never' : timeTag(sweptAt)}</td></tr>
+  }</td><td>${audit?.issued === undefined ? '–' : provenOf(audit.issued)}</td><td>${sweptAt === undefined ? 'never' : timeTag(sweptAt)}</td></tr>
 `;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { issuedTotal } from '../audit/issued-words.ts';
+import { issuedTotal } from '../audit/issued-summary.ts';
 import { pasteable } from '../command.ts';
 import type { VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';
@@ -9,8 +9,7 @@ import { clusterDetails, type Depth, type Typed, VOCABULARY } from './cluster-de
 import { clusterColumns, clusterRow } from './cluster-rows.ts';
 import { certificateEnds } from './ends.ts';
 import { constant, embeddedJson, type Html, html, markupOf } from './html.ts';
-import { type Segment, segmentsOf, VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
-import { share } from './scale.ts';
+import { VERDICT_LOOKS, WORST_LAST } from './proven-bar.ts';
 import SCRIPT from './script.json' with { type: 'json' };
 import { STYLE } from './style.ts';
 import { timeline } from './timeline.ts';
@@ -162,16 +161,12 @@ function hashOf(text: string): string {
   return `sha256-${createHash('sha256').update(text).digest('base64')}`;
 }
 
-/** Minimum part of a bar as wide as the page, percent. */
-const LEAST = 1;
-
 /**
- * Proven kubelet serving certificates of the whole fleet: one number, one bar, and the number of every verdict, zeros
- * included.
+ * Proven kubelet serving certificates of the whole fleet: the number of every verdict, zeros included.
  */
 function provenLine(clusters: readonly ClusterHealth[]): Html {
   const present = clusters.filter(({ state }) => state !== 'gone');
-  const known = present.flatMap(({ audit }) => audit?.issued?.counts ?? []);
+  const known = present.flatMap(({ audit }) => audit?.issued ?? []);
   const unaudited = present.filter(({ audit }) => audit?.issued === undefined);
   const counts = sumOf(known);
   const total = issuedTotal(counts);
@@ -179,7 +174,6 @@ function provenLine(clusters: readonly ClusterHealth[]): Html {
     total === 0
       ? html`<p class="calm">No certificate that was issued to a kubelet is known yet.</p>`
       : html`<p><b>${number(counts.proven)}</b> of ${number(total)} kubelet certificates</p>
-<svg class="proof" aria-hidden="true" focusable="false">${segmentsOf(counts, LEAST).map(part)}</svg>
 <ul>${WORST_LAST.map((verdict) => line(verdict, counts[verdict], present))}${
           unaudited.length > 0 &&
           html`<li class="none"><i aria-hidden="true">–</i> ${counted(unaudited.length, 'cluster')} not known: ${names(unaudited)}</li>`
@@ -193,13 +187,9 @@ function sumOf(all: readonly VerdictCounts[]): VerdictCounts {
   return sum;
 }
 
-function part({ verdict, from, width }: Segment): Html {
-  return html`<rect class="${VERDICT_LOOKS[verdict].tone}" x="${share(from)}" width="${share(width)}" height="10"/>`;
-}
-
 function line(verdict: IssuedVerdict, count: number, clusters: readonly ClusterHealth[]): Html {
   const { symbol, tone } = VERDICT_LOOKS[verdict];
-  const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.counts[verdict] ?? 0) > 0) : [];
+  const named = tone === 'critical' ? clusters.filter(({ audit }) => (audit?.issued?.[verdict] ?? 0) > 0) : [];
   return html`<li class="${count === 0 ? 'none' : tone}"><i aria-hidden="true">${symbol}</i> ${number(count)} ${ISSUED[verdict].title}${named.length > 0 && html`: ${names(named)}`}</li>`;
 }
 

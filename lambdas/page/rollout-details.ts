@@ -5,8 +5,8 @@ import type { RolloutState } from '../tables/rollout-states.ts';
 import type { Depth } from './cluster-details.ts';
 import { cut } from './words.ts';
 
-const SHORT = { failed: 1, reasons: 1, machines: 0, message: 160 } as const;
-const FULL = { failed: 10, reasons: 5, machines: 9, message: 300 } as const;
+const SHORT = { reasons: 1, machines: 0, message: 160 } as const;
+const FULL = { reasons: 10, machines: 9, message: 300 } as const;
 
 /** States for which one line is enough. */
 const ONE_LINE: Readonly<Record<Depth, ReadonlySet<RolloutState>>> = {
@@ -25,7 +25,7 @@ export function rolloutDetails(
   depth: Depth,
 ) {
   if (rollout === undefined) return undefined;
-  const { state, since, soonestEnd, span, nextWindow, failed, failedCount, reasons, progress } = rollout;
+  const { state, since, soonestEnd, span, nextWindow, reasons, reasonCount, progress } = rollout;
   const most = depth === 'full' ? FULL : SHORT;
   const message = cut(rollout.message, most.message);
   if (ONE_LINE[depth].has(state)) return { state, message };
@@ -39,21 +39,14 @@ export function rolloutDetails(
     began: rollout.rollout && ([rollout.rollout.start, rollout.rollout.trigger] as const),
     aborted: rollout.rollout?.abortedAt,
     reasons: filled(
-      reasons.slice(0, most.reasons).map(({ id, object, message: text, remedy }) => ({
+      reasons.slice(0, most.reasons).map(({ id, object, message: text, remedy, passing }) => ({
         id: id.slice(0, 60),
         text: `${object === undefined ? '' : `${cut(object, 120)}: `}${cut(text, 200)}`,
         remedy: cut(remedy, 200),
-      })),
-    ),
-    failed: filled(
-      failed.slice(0, most.failed).map(({ id, object, found, remedy, passing }) => ({
-        id: id.slice(0, 60),
-        text: `${object === undefined ? '' : `${cut(object, 120)}: `}${cut(found, 200)}`,
-        remedy: remedy && cut(remedy, 200),
         passing,
       })),
     ),
-    moreFailed: positive(failedCount - Math.min(failed.length, most.failed)),
+    moreReasons: positive(reasonCount - Math.min(reasons.length, most.reasons)),
     machines: progress && partOf(progress, most.machines),
     etcd: progress?.etcd && partOf(progress.etcd, most.machines),
     took: rollout.durationMs === undefined ? undefined : Math.round(rollout.durationMs / 60_000),

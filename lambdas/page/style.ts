@@ -24,7 +24,7 @@ b.warning,b.noted,td.warning,tr.noted>td:nth-child(2){color:var(--warning)}b.new
 #empty{background:var(--tint-warning);border-radius:8px;padding:10px 14px;margin:0 0 10px;overflow-wrap:anywhere}#empty[hidden]{display:none}#empty button{background:var(--card);border:1px solid var(--soft);border-radius:7px;padding:4px 12px}
 .proofs{display:grid;grid-template-columns:auto auto minmax(0,1fr);gap:2px 14px;align-items:center;background:var(--card);border:1px solid var(--line);border-radius:10px;padding:8px 16px;margin-bottom:12px}
 .proofs h2,.proofs p{margin:0}.proofs ul{grid-column:1/-1;list-style:none;margin:0;padding:0;display:flex;flex-wrap:wrap;gap:0 14px}.proofs .none{color:var(--soft)}.proofs i{font-style:normal}.proofs .critical{color:var(--critical)}.proofs .warning{color:var(--warning)}.proofs .well i{color:var(--well)}
-.proof{height:10px}.proof rect{stroke:var(--card)}rect.past{fill:var(--new)}.proof rect.unknown{fill:var(--card);stroke:var(--soft)}td>.proof{height:8px;margin-top:6px;max-width:150px}.detail .issued .well{color:var(--fg)}.detail .issued .past{color:var(--new)}
+
 .two{display:grid;grid-template-columns:minmax(0,1fr) 350px;gap:12px}
 .two{margin-bottom:26px}
 .two>section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}

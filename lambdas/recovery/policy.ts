@@ -56,8 +56,8 @@ export function recoveryPolicy(context: RecoveryContext): EnginePolicy {
       rules: recoveryRules(context),
       approval(checks) {
         const found = (wanted: string) => checks.find(({ rule }) => rule === wanted)?.found ?? '';
-        const proof = `${found('common-name')} ← ${found('control-plane')}`;
-        return { reason: 'Recovered', message: `recovery until ${until}, by ${printable(by, 150)}: ${proof}` };
+        const of = { node: found('common-name'), object: found('control-plane') };
+        return { reason: 'Recovered', facts: { cause: 'recovered', until, by: printable(by, 150), ...of } };
       },
     },
   };

@@ -29,7 +29,7 @@ const NOTHING: Recovered = { ignored: new Map(), problems: [] };
 /**
  * Judges the requests for client certificates of one cluster once, and approves those of the named nodes. Safe to
  * repeat and to interrupt: every write is bound to the judged object, and the clock is checked before each. Problems of
- * the cluster are part of the result, each of a kind that begins with `recovery-`; only a bug throws.
+ * the cluster are part of the result; only a bug throws.
  */
 export async function recoverNodes(
   target: SweepTarget,
@@ -41,7 +41,10 @@ export async function recoverNodes(
   // The client retries throttled calls, but sends nothing after the end, even if a server asks it to wait.
   const inTime = AbortSignal.any([signal, AbortSignal.timeout(Date.parse(recovery.until) - now)]);
   const { ignored, problems } = await judgeAndWrite(target, recovery, { clock, signal: inTime, dryRun, onActed });
-  return { ignored, problems: problems.map((problem) => ({ ...problem, kind: `recovery-${problem.kind}` })) };
+  return {
+    ignored,
+    problems: problems.map((problem) => ({ ...problem, kind: `recovery-${problem.kind}`, ofRecovery: true })),
+  };
 }
 
 async function judgeAndWrite(
@@ -95,8 +98,8 @@ export function onlyNewest(decisions: readonly Decision[]): readonly Decision[] 
   return decisions.map((decision) => {
     const last = decision.verdict.verdict === 'approve' ? newest.get(requestedNode(decision.csr)) : decision;
     if (last === undefined || last === decision) return decision;
-    const message = `the node has a newer request: ${printable(last.csr.name, 100)}`;
-    return { ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason: 'Superseded', message } };
+    const facts = { cause: 'newer', csr: printable(last.csr.name, 100) } as const;
+    return { ...decision, verdict: { ...decision.verdict, verdict: 'leave', reason: 'Superseded', facts } };
   });
 }
 

@@ -132,10 +132,12 @@ function outcomeOf(error: KubernetesError): RolloutWritten['kind'] {
     case 'unauthorized':
     case 'credentials':
     case 'certificate':
+    case 'certificate-expired':
     case 'throttled':
       return 'failed';
     case 'unreachable':
       return error.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
+    case 'unresolved':
     case 'server':
     case 'timeout':
     case 'aborted':

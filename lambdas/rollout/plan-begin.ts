@@ -38,11 +38,12 @@ export function isTooLate(checks: readonly RolloutCheck[]): boolean {
 
 /** Never empty if a check failed. */
 export function reasonsOf(checks: readonly RolloutCheck[]): readonly HoldReason[] {
-  return checks.map(({ id, object, found, remedy = `See the runbook ${id}` }) => ({
+  return checks.map(({ id, object, found: message, remedy = `See the runbook ${id}`, passing }) => ({
     id,
     object,
-    message: found,
+    message,
     remedy,
+    passing,
   }));
 }
 

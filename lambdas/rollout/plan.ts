@@ -183,8 +183,8 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     unhold: controlPlane.hold !== undefined,
   } as const;
   const { wanted, replaced } = progress;
-  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and remove the hold' : ''}`;
-  const message = `would abort ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
+  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and removes the hold' : ''}`;
+  const message = `aborts ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
   return {
     kind: 'act',
     state: controlPlane.hold === undefined ? 'rolling' : 'held',
@@ -215,7 +215,7 @@ export function planResume(observed: ObservedRollout, now: number): RolloutAct |
   return {
     kind: 'act',
     state: 'held',
-    message: `would remove the hold${why}${again}`,
+    message: `removes the hold${why}${again}`,
     checks: [],
     ...(going && { mark: going.mark, progress: going.progress }),
     write: { kind: 'resume', object: versionOf(controlPlane) },

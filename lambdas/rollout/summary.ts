@@ -1,8 +1,6 @@
 import { ROLLOUT_ID } from '../contracts/rollout-mark.ts';
 import {
-  type FailedCheck,
   type HoldReason,
-  MAX_FAILED,
   MAX_MACHINES,
   MAX_REASONS,
   type MachineSummary,
@@ -12,21 +10,22 @@ import {
 } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
 import { LAST_INSTANT } from '../time.ts';
+import { isInTheWay, reasonsOf } from './plan-begin.ts';
 import type { MachineProgress, RolloutProgress } from './progress.ts';
-import type { RolloutCheck, RolloutStep } from './step.ts';
+import type { RolloutStep } from './step.ts';
 import type { RolloutStepped } from './step-rollout.ts';
 
 /** The state of a cluster's rollout, for people. Pure, and a value for every input. */
 export function summaryOf({ step, written, at }: Pick<RolloutStepped, 'step' | 'written' | 'at'>): RolloutSummary {
   const { state, message, checks, soonestEnd, span, nextWindow, progress } = step;
   const write = 'write' in step ? step.write : undefined;
-  const reasons = 'reasons' in step ? step.reasons : [];
+  const reasons = 'reasons' in step && step.reasons.length > 0 ? step.reasons : reasonsOf(checks.filter(isInTheWay));
   return {
     state,
     message: printable(message, ROLLOUT_LIMITS.message),
     at,
-    ...failedChecks(checks),
-    reasons: boundedReasons(reasons),
+    reasons: reasons.slice(0, MAX_REASONS).map(bounded),
+    reasonCount: reasons.length,
     rollout: rolloutOf(step),
     soonestEnd: textOf(soonestEnd),
     span: spanOf(span),
@@ -73,29 +72,9 @@ function durationOf({ state, mark, progress }: RolloutStep): number | undefined 
   return duration >= 0 && duration <= LAST_INSTANT ? Math.round(duration) : undefined;
 }
 
-/** Those not waived, bounded. */
-function failedChecks(checks: readonly RolloutCheck[]): Pick<RolloutSummary, 'failed' | 'failedCount'> {
-  const failing = checks.filter(({ passed, waived }) => !passed && waived !== true);
-  return { failed: failing.slice(0, MAX_FAILED).map(failedCheck), failedCount: failing.length };
-}
-
-function boundedReasons(reasons: readonly HoldReason[]): readonly HoldReason[] {
-  return reasons.slice(0, MAX_REASONS).map(boundedReason);
-}
-
-function failedCheck({ id, object, found, remedy, passing }: RolloutCheck): FailedCheck {
+function bounded({ object, message, remedy, ...reason }: HoldReason): HoldReason {
   return {
-    id,
-    found: printable(found, ROLLOUT_LIMITS.text),
-    object: object && printable(object, ROLLOUT_LIMITS.object),
-    remedy: remedy && printable(remedy, ROLLOUT_LIMITS.text),
-    passing,
-  };
-}
-
-function boundedReason({ id, object, message, remedy }: HoldReason): HoldReason {
-  return {
-    id,
+    ...reason,
     object: object && printable(object, ROLLOUT_LIMITS.object),
     message: printable(message, ROLLOUT_LIMITS.text),
     remedy: printable(remedy, ROLLOUT_LIMITS.text),

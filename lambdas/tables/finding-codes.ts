@@ -55,6 +55,9 @@ export const FINDING_CODES = {
   IssuedNamesAnother: { severities: ['critical'] },
   IssuedUnproven: { severities: ['warning'] },
 
+  // Of `audit.accept` in fleet.yaml.
+  Acceptance: { severities: ['warning'] },
+
   // Unread.
   Unreachable: { severities: ['warning'] },
   SourceUnread: { severities: ['warning'] },

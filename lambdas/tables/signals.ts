@@ -81,7 +81,7 @@ export const SIGNALS = {
     fleet: 'sum',
     knownFrom: 'sweep',
     deselected: true,
-    meaning: 'Requests of the last 25 minutes that claim a name of another node, or that have no innocent cause.',
+    meaning: 'Nodes whose requests of the last 25 minutes claim a name of another node, or have no innocent cause.',
   },
   IssuedNamesAnother: {
     unit: 'Count',

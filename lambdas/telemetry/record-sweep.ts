@@ -4,7 +4,6 @@ import type { AuditSummary } from '../contracts/audit-summary.ts';
 import type { Problem } from '../contracts/problem.ts';
 import type { Journaled } from '../journal/sweep-journal.ts';
 import type { Reason } from '../tables/reasons.ts';
-import { messageOf } from '../words/findings.ts';
 import { METRIC } from './metric-names.ts';
 import { count, type Telemetry } from './telemetry.ts';
 
@@ -116,10 +115,7 @@ export function recordAudit(audit: AuditSummary, { logger, metrics }: Telemetry,
     findings:
       urgent.length === 0
         ? undefined
-        : urgent.map((finding) => {
-            const { code, severity, object, due } = finding;
-            return { code, severity, object, message: messageOf(finding, Date.parse(audit.auditedAt)), due };
-          }),
+        : urgent.map(({ code, severity, object, due, facts }) => ({ code, severity, object, due, facts })),
     unread: sources.unread,
     snapshotProblem,
     partial,

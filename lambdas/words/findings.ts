@@ -16,6 +16,7 @@ export type Sayable<C extends FindingCode = FindingCode> = {
   readonly [K in C]: Pick<ExpiryFinding<K>, 'code' | 'severity' | 'what' | 'facts' | 'due'> & {
     readonly since?: string | undefined;
     readonly lastSeen?: string | undefined;
+    readonly accepted?: ExpiryFinding['accepted'];
   };
 }[C];
 type OfCertificate = Pick<Sayable, 'what' | 'lastSeen'> & { readonly facts: CertificateFacts };
@@ -37,7 +38,9 @@ export function headlineOf(finding: Sayable, now: number): string {
 
 function partsOf<C extends FindingCode>(finding: Sayable<C>, now: number): readonly string[] {
   const [say]: Words<C> = WORDS[finding.code];
-  return say(finding, now).flatMap((part) => (part ? [part] : []));
+  const { accepted } = finding;
+  const parts = [...say(finding, now), accepted && `accepted until ${dayOf(accepted.until)}: ${accepted.reason}`];
+  return parts.flatMap((part) => (part ? [part] : []));
 }
 
 /**
@@ -424,7 +427,7 @@ const WORDS: { readonly [C in FindingCode]: Words<C> } = {
   ],
   AuthorityDistributionFailed: [
     ({ facts: { id } }) => [`EKS could not distribute the CA ${id}, so nothing trusts it yet`],
-    next.authority,
+    () => undefined,
   ],
 
   RenewalErrors: [
@@ -487,6 +490,16 @@ const WORDS: { readonly [C in FindingCode]: Words<C> } = {
 
   IssuedNamesAnother: [issued, next.explainNode],
   IssuedUnproven: [issued, next.explainNode],
+
+  Acceptance: [
+    ({ facts: { code, object, until, isUnused } }, now) => {
+      const left = Date.parse(until) - now;
+      const ends = left > 0 ? `ends in ${span(left)}, on ${dayOf(until)}` : `ended on ${dayOf(until)}`;
+      const of = object === undefined ? '' : ` of ${object}`;
+      return [`audit.accept of ${code}${of} ${isUnused ? 'matches no finding: remove it' : ends}`];
+    },
+    () => undefined,
+  ],
 
   Unreachable: [unread, next.unread],
   SourceUnread: [unread, next.unread],

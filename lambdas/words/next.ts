@@ -18,9 +18,6 @@ export type Next<F = ExpiryFinding> = (finding: F, cluster: CommandCluster) => s
 
 type OfCertificate = { readonly what?: CertificateClass | undefined; readonly facts: CertificateFacts };
 
-/** Only of the cluster itself: an expired management cluster is never tolerated. */
-export const TOLERANT_AUDIT = 'audit --tolerate-expired authority';
-
 /** The reader replaces KUBECONFIG, and MANAGEMENT, by a file, as in {@link clusterCommand}. */
 export const kubectl = (words: string, cluster = 'KUBECONFIG'): string => `kubectl --kubeconfig ${cluster} ${words}`;
 
@@ -95,18 +92,13 @@ export const node: Next<{ readonly facts: { readonly node: string } }> = ({ fact
 export const explainNode: Next<{ readonly facts: Facts<'IssuedUnproven'> }> = ({ facts }, cluster) =>
   clusterCommand(`explain --node ${word(facts.node, 'NODE')}`, cluster);
 
-/** The Region is that of the id of a discovered cluster. */
-export const authority: Next<ExpiryFinding<'AuthorityDistributionFailed'>> = ({ cluster: id, facts }, { name }) => {
-  const [, region] = /^\d{12}\/([a-z0-9-]{1,32})\//.exec(id) ?? [];
-  return `aws eks describe-certificate-authority --cluster-name ${word(name, 'CLUSTER')} --certificate-authority-id ${word(facts.id, 'ID')}${region === undefined ? '' : ` --region ${region}`}`;
-};
-
 type Unread = ExpiryFinding<'CertificateUnreadable' | 'SourceLost' | 'SourcePartial' | 'SourceUnread' | 'Unreachable'>;
 
 /** Says why it cannot be read. */
 export const unread: Next<Unread> = ({ code, facts }, cluster) => {
   if (facts.of === 'certificate') return probe(facts.where);
-  if (facts.of === 'source') return clusterCommand(facts.isServerExpired === true ? TOLERANT_AUDIT : 'doctor', cluster);
+  if (facts.of === 'source')
+    return facts.isServerExpired ? expiredServerRunbook(providerOf(cluster)) : clusterCommand('doctor', cluster);
   if (facts.of !== 'places') return undefined;
   // Reading what is no certificate was no problem: the first place shows it.
   const isOne = code === 'CertificateUnreadable' || facts.places.count === 1;

@@ -55,7 +55,7 @@ export class SweepLane extends Construct {
       },
       files: {
         'policies.json': policies,
-        'audit.json': audit.thresholds,
+        'audit.json': audit,
         'rollouts.json': rollouts,
         // For checking orders.
         'fleet.json': fleetOfTargets(props.fleet),

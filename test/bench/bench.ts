@@ -6,18 +6,12 @@ import type { Figure } from './statistics.ts';
 type Bench = (say: (text: string) => void, options: readonly string[]) => Promise<Figure[]>;
 
 const BENCHES: Readonly<Record<string, () => Promise<Bench>>> = {
-  decide: async () => (await import('./decide.ts')).benchDecide,
-  storm: async () => (await import('./storm.ts')).benchStorm,
   latency: async () => (await import('./latency.ts')).benchLatency,
-  memory: async () => (await import('./memory.ts')).benchMemory,
-  bundle: async () => (await import('./bundle.ts')).benchBundle,
   fleet: async () => {
     const { benchFleet } = await import('./fleet.ts');
     return (say) => benchFleet(say);
   },
   scale: async () => (await import('./scale.ts')).benchScale,
-  discovery: async () => (await import('./discovery.ts')).benchDiscovery,
-  audit: async () => (await import('./audit.ts')).benchAudit,
   page: async () => (await import('./page.ts')).benchPage,
   cost: async () => (await import('./cost/cost.ts')).benchCost,
   mutants: async () => (await import('./mutants.ts')).benchMutants,
@@ -27,15 +21,9 @@ const TAKES_OPTIONS = ['latency', 'scale', 'mutants'];
 
 const USAGE = `npm run bench -- ${Object.keys(BENCHES).join('|')} [--output json]
 
-decide     decisions per second, Node.js only
-storm      5,000 + 500 pending requests on a real kube-apiserver (about 8 min; needs Go once)
 latency    500 kubelets, or another number, that ask at once on a real kube-apiserver: by the webhook, by the tick, beside an approver in the cluster (about 4 min; needs Go once)
-memory     memory of one sweep of 10,000 requests and 10,000 Machines
-bundle     size and load time of the sweep function's bundle
 fleet      1,000 idle clusters in one process on one core; from a request to its approval, by tick; beside clusters that misbehave (about 6 min)
 scale      a minute of 1,000 and of 10,000 clusters, or of one of these, in 20 accounts and Regions, each function with what it has in Lambda (about 10 min)
-discovery  1,000 EKS clusters under a throttle of 10 requests a second
-audit      500 handshakes of which 10 % hang; 10,000 certificates parsed, assessed and stored
 page       the report page of 1,000 clusters: its size, the time to make it, and until Chromium lets a reader use it
 cost       what a month costs in AWS, counted from what a minute does; calculated, not measured
 mutants    small changes of the deciding code that make a unit test fail; [room …] [how many] [--seed number] (about 10 min)

@@ -292,28 +292,6 @@ describe.skipIf(missing !== undefined)('the report page in Chromium', () => {
     await page.context().close();
   });
 
-  it('shows whose certificates are proven: a number and a bar in the row, by approver in the details', async () => {
-    const { page, incidents } = await open(healthOf([renamed(impostorCluster(1), 'berlin-prod'), wellCluster(4)]));
-    const words = "36 proven, 1 another node's name, 2 not proven, 2 no longer proven, 1 unknown";
-    const cell = visibleRows(page).first().locator('td').nth(3);
-    expect(await cell.innerText()).toBe('✖ 36 of 42');
-    expect(await cell.getByRole('img', { name: words }).locator('rect').count()).toBe(5);
-    await page.locator('#table').getByRole('button', { name: 'berlin-prod' }).click();
-    const rows = page.getByRole('table', { name: 'Kubelet certificates' }).locator('tbody tr');
-    expect((await rows.allInnerTexts()).map((text) => text.split(/\s+/))).toEqual([
-      ['all', '36', '1', '2', '2', '1'],
-      ['certmarshal', '33', '0', '2', '0', '0'],
-      ['KubectlApprove', '2', '0', '0', '2', '1'],
-      ['not', 'known', '1', '1', '0', '0', '0'],
-    ]);
-    const seen = await page.evaluate<number[]>(
-      "[...document.querySelectorAll('.proofs rect')].map((part) => part.getBoundingClientRect().width)",
-    );
-    expect(Math.min(...seen)).toBeGreaterThanOrEqual(3);
-    expect(incidents).toEqual([]);
-    await page.context().close();
-  });
-
   it('shows what a cluster says as text, whatever it says', async () => {
     const { page, incidents } = await open(hostileFleet());
     expect(await visibleRows(page).count()).toBe(HOSTILE.length);

@@ -294,7 +294,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
     expect(await holder()).toMatch(new RegExp(`^${paris.namespace}/paris `));
     const aborted = await run(`rollout abort --yes ${ofParis}`);
     expect(aborted.status).toBe(0);
-    expect(aborted.stdout).toMatch(/^✔ paris: aborted the rollout that began .* ago: \d of 3 control plane machines/);
+    expect(aborted.stdout).toMatch(/^✔ paris: aborts the rollout that began .* ago: \d of 3 control plane machines/);
     expect((await paris.controlPlane()).spec.rollout?.after).toBeUndefined();
     expect(aborted.stdout).toContain(`Next  certmarshal rollout drive --yes ${ofParis}\n`);
     // Others wait until Cluster API has removed what is one too many.

@@ -57,9 +57,9 @@ describe('a provider that nobody knows', () => {
 
   it('is not rolled where the template of its machines may not be read, and the command that grants it names its kind', async () => {
     const world = healthyWorld('v1beta2', stranger);
-    world.management.before = ({ path }) => {
+    world.management.before = ({ path, right }) => {
       if (!path.includes('machinetemplates')) return;
-      const details = { object: 'get the template', problem: '403', status: 403, remedy: missingRight(path) };
+      const details = { object: 'get the template', problem: '403', status: 403, remedy: missingRight(right) };
       throw new KubernetesError({ kind: 'forbidden', ...details });
     };
     const { observed, step } = await planned(world);
@@ -99,7 +99,10 @@ describe('an EKS Anywhere of the future', () => {
       expect.objectContaining({
         code: 'SourceUnread',
         object: 'source eks-anywhere',
-        message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1.*upgrade certmarshal/),
+        facts: expect.objectContaining({
+          message: expect.stringMatching(/is served in v1beta1, and not in v1alpha1/),
+          remedy: expect.stringMatching(/upgrade certmarshal/i),
+        }),
       }),
     );
   });
@@ -109,7 +112,10 @@ describe('an EKS Anywhere of the future', () => {
     world.management.change(world.paths.eksAnywhere, { spec: { eksaVersion: 'v1.42.0' } });
     expect((await planned(world)).step).toMatchObject({ kind: 'act' });
     expect(await audited(world, machines, eksAnywhere)).toContainEqual(
-      expect.objectContaining({ code: 'SourcePartial', message: expect.stringContaining(`machine ${born(1).name}`) }),
+      expect.objectContaining({
+        code: 'SourcePartial',
+        facts: expect.objectContaining({ message: expect.stringContaining(`machine ${born(1).name}`) }),
+      }),
     );
   });
 

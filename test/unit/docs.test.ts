@@ -10,6 +10,7 @@ import { indexEvidence } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromMachine } from '../../lambdas/approval/evidence/machine.ts';
 import { DEFAULT_POLICY } from '../../lambdas/approval/policy.ts';
 import { parseFleet } from '../../lambdas/config/load-fleet.ts';
+import { VerdictFacts } from '../../lambdas/contracts/verdict-facts.ts';
 import { readSigningRequest } from '../../lambdas/resources/signing-request.ts';
 import { totalOf } from '../bench/cost/cost.ts';
 import { csrOf, machineOf, requestOf } from '../bench/fixtures.ts';
@@ -51,6 +52,21 @@ describe('docs/output.md', () => {
     const fields = new Set([...fieldsOf(verdictOf().verdict), ...fieldsOf(verdictOf(2).verdict)]);
     expect(fields).toContain('ownedBy');
     expect([...fields].filter((field) => !mentions(field))).toEqual([]);
+  });
+
+  it('names every cause of a verdict, and its values', () => {
+    const rows = documented.split('\n').filter((line) => line.startsWith('| `'));
+    for (const { shape } of VerdictFacts.def.options) {
+      const { cause, ...values } = shape;
+      for (const one of 'values' in cause.def ? cause.def.values : Object.values(cause.def.entries)) {
+        const row = rows.find((line) => line.split('|')[1]?.includes(`\`${one}\``)) ?? '';
+        expect([
+          one,
+          Object.keys(values).filter((value) => !row.includes(`\`${value}\``) && !row.includes(`\`${value}[]\``)),
+        ]).toEqual([one, []]);
+        expect(row).not.toBe('');
+      }
+    }
   });
 
   it('names every field of a minute', () => {

@@ -43,6 +43,8 @@ const API_ERRORS: Readonly<Record<Exclude<KubernetesErrorKind, 'aborted' | 'conf
   unreachable: true,
   timeout: true,
   certificate: true,
+  'certificate-expired': true,
+  unresolved: true,
   'too-large': true,
   'not-kubernetes': true,
   invalid: true,
@@ -50,6 +52,7 @@ const API_ERRORS: Readonly<Record<Exclude<KubernetesErrorKind, 'aborted' | 'conf
 const AWS_ERRORS: Readonly<Record<Exclude<AwsErrorKind, 'aborted' | 'conflict'>, true>> = {
   denied: true,
   expired: true,
+  clock: true,
   region: true,
   'not-found': true,
   throttled: true,

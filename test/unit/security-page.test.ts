@@ -199,7 +199,7 @@ const TESTS: Readonly<Record<string, readonly string[]>> = {
     'unit/kubernetes/json-values.test.ts',
     'unit/kubernetes/client-routes.test.ts',
     'unit/cluster/rollout-ledger.test.ts',
-    'unit/audit/command-words.test.ts',
+    'unit/words/findings.test.ts',
     'fleet/fault-matrix.test.ts',
   ],
   'spoke administrator': [

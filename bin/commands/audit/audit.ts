@@ -1,7 +1,6 @@
 import { Option } from 'commander';
-import type { AuditReport } from '../../../lambdas/audit/audit.ts';
+import type { AuditReport, AuditRules } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
-import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { Fleet } from '../../../lambdas/config/fleet.ts';
 import { runbookOf, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { messageOf } from '../../../lambdas/words/findings.ts';
@@ -78,8 +77,8 @@ Exit status:
         const fleet = await loadFleet(options.policy);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
-        const given = { ...options, program: name, runbooks, ...auditRepeat(options, target.server.eks) };
-        return auditCommand(target, fleet.audit.thresholds, given, signal, PROCESS).finally(() => target.close());
+        const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
+        return auditCommand(target, fleet.audit, given, signal, PROCESS).finally(() => target.close());
       }),
     );
 };
@@ -134,7 +133,7 @@ function byHand(fleet: Fleet): Fleet {
  */
 export async function auditCommand(
   target: AuditTarget & { readonly server?: NamedServer },
-  thresholds: Thresholds,
+  rules: AuditRules,
   options: AuditCommandOptions,
   signal: AbortSignal,
   io: AuditIo,
@@ -142,7 +141,7 @@ export async function auditCommand(
   const { stderr } = io;
   stderr.write(otherwiseNotice(target.cluster.name, target.server) ?? '');
   const progress = startProgress(stderr);
-  const { report, status, failed, critical } = await auditOnce(target, thresholds, options, signal, io, (left) =>
+  const { report, status, failed, critical } = await auditOnce(target, rules, options, signal, io, (left) =>
     progress.say(`${target.cluster.name}: ${left}`),
   ).finally(() => progress.done());
   show(report, options, target.server, io);

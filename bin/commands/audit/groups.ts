@@ -1,7 +1,7 @@
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
 import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { type CertificateGroup, certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
-import type { IssuedSummary } from '../../../lambdas/contracts/audit-summary.ts';
+import type { VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Severity } from '../../../lambdas/tables/finding-codes.ts';
@@ -10,7 +10,7 @@ export interface AuditView {
   readonly report: AuditReport;
   readonly groups: readonly CertificateGroup[];
   /** The verdicts on kubelet serving certificates; absent without any. */
-  readonly issued?: IssuedSummary | undefined;
+  readonly issued?: VerdictCounts | undefined;
 }
 
 export function severityCounts(findings: readonly ExpiryFinding[]): Readonly<Record<Severity, number>> {

@@ -1,6 +1,5 @@
-import { type AuditOptions, type AuditReport, audit } from '../../../lambdas/audit/audit.ts';
+import { type AuditOptions, type AuditReport, type AuditRules, audit } from '../../../lambdas/audit/audit.ts';
 import type { AuditTarget } from '../../../lambdas/audit/audit-target.ts';
-import type { Thresholds } from '../../../lambdas/audit/rules/thresholds.ts';
 import { AUDIT_SOURCES } from '../../../lambdas/audit/sources.ts';
 import type { SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { SEVERITIES, type Severity } from '../../../lambdas/tables/finding-codes.ts';
@@ -37,13 +36,13 @@ export interface Audited {
  */
 export async function auditOnce(
   target: AuditTarget,
-  thresholds: Thresholds,
+  rules: AuditRules,
   { failOn }: AuditOnceOptions,
   signal: AbortSignal,
   io: Pick<AuditIo, 'clock' | 'sources'>,
   onLeft: (left: string) => void = () => {},
 ): Promise<Audited> {
-  const report = await auditWithProgress(target, thresholds, signal, io, onLeft);
+  const report = await auditWithProgress(target, rules, signal, io, onLeft);
   const { findings, observations } = report.snapshot;
   const complete = !signal.aborted && auditedSources(observations).unread.length === 0;
   const failed = failOn !== undefined && findings.some(({ severity }) => reaches(severity, failOn));
@@ -58,7 +57,7 @@ function reaches(severity: Severity, limit: Severity = 'critical'): boolean {
 // oxlint-disable-next-line max-params -- internal
 function auditWithProgress(
   target: AuditTarget,
-  thresholds: Thresholds,
+  rules: AuditRules,
   signal: AbortSignal,
   { clock, sources = AUDIT_SOURCES }: Pick<AuditIo, 'clock' | 'sources'>,
   onLeft: (left: string) => void,
@@ -69,7 +68,7 @@ function auditWithProgress(
   say();
   return audit(target, {
     previous: undefined,
-    thresholds,
+    ...rules,
     signal,
     clock,
     sources,

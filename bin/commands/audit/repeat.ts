@@ -1,12 +1,10 @@
-import { regionOfEksEndpoint } from '../../../lambdas/aws/eks-endpoint.ts';
 import { readRunbook } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import { nameInId, type Provider } from '../../../lambdas/identifiers.ts';
 import type { Typed } from '../../../lambdas/page/cluster-details.ts';
 import { nextOf } from '../../../lambdas/words/findings.ts';
-import { TOLERANT_AUDIT } from '../../../lambdas/words/next.ts';
 import type { ContextCluster } from '../../minute/contexts.ts';
-import { type NamedServer, namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
+import { namesManagement, repeatedFlags, repeatNames, repeatOptions } from '../../target.ts';
 import type { AuditTargetOptions } from './target.ts';
 
 export interface AuditRepeat {
@@ -18,8 +16,6 @@ export interface AuditRepeat {
   readonly repeatExplain: string;
   /** For `certmarshal audit`: all options. */
   readonly repeatAudit: string;
-  /** For the EKS commands of aws: its Region and profile. */
-  readonly aws: string;
   readonly kubectl: { readonly workload: string; readonly management: string };
 }
 
@@ -27,8 +23,7 @@ interface Given extends AuditTargetOptions {
   readonly policy?: string | undefined;
 }
 
-/** @param eks where an EKS cluster is */
-export function auditRepeat(options: Given, { region, profile }: NonNullable<NamedServer['eks']> = {}): AuditRepeat {
+export function auditRepeat(options: Given): AuditRepeat {
   // Only commands that judge requests accept service CIDRs.
   const { policy, serviceCidr, ...target } = options;
   const repeat = repeatOptions(target);
@@ -53,10 +48,6 @@ export function auditRepeat(options: Given, { region, profile }: NonNullable<Nam
       ['--kubelet-metrics', options.kubeletMetrics],
       ...ports,
     ])}`,
-    aws: repeatedFlags([
-      ['--region', region],
-      ['--profile', profile],
-    ]),
     kubectl: {
       workload,
       management: namesManagement(options)
@@ -77,19 +68,12 @@ const ABOUT_A_CLUSTER = /^certmarshal (?<verb>[a-z]+)(?<what>.*?) --(?:kubeconfi
  * The commands of a page of all contexts of a kubeconfig.
  *
  * @param options as given
- * @param eks of clusters that were opened
  */
 export function typedCommands(
   clusters: readonly ContextCluster[],
   { program, ...options }: Given & { readonly program: string },
-  eks: ReadonlyMap<string, NamedServer['eks']> = new Map(),
 ): Typed {
-  const repeats = new Map(
-    clusters.map(({ id, context, server = '' }) => [
-      id,
-      auditRepeat({ ...options, context }, eks.get(id) ?? { region: regionOfEksEndpoint(server) }),
-    ]),
-  );
+  const repeats = new Map(clusters.map(({ id, context }) => [id, auditRepeat({ ...options, context })]));
   return (command, { id }) => {
     const given = repeats.get(id);
     return given === undefined ? command : asTyped(command, program, given);
@@ -99,28 +83,19 @@ export function typedCommands(
 /** The next command of a finding, as the user has to type it. The audit itself was just done: then it is the runbook. */
 export function nextOfFinding(finding: ExpiryFinding, provider: Provider, program: string, given: AuditRepeat): string {
   const runbook = readRunbook(finding.code);
-  const command = nextOf(finding, { name: nameInId(finding.cluster), provider }, runbook);
-  const next = command === untolerant(command, given) ? command : runbook;
+  const next = nextOf(finding, { name: nameInId(finding.cluster), provider }, runbook);
   return `${asTyped(next, program, given)}${RUNBOOK.test(next) ? given.repeatNames : ''}`;
 }
 
 const RUNBOOK = /^certmarshal runbook [a-z-]+$/;
 
-/** The given options tolerate an expired server already. */
-function untolerant(command: string, { repeat }: Pick<AuditRepeat, 'repeat'>): string {
-  return repeat.includes(' --tolerate-expired ') ? command.replace(` ${TOLERANT_AUDIT} `, ' audit ') : command;
-}
-
 /** A command as the user must type it: with this program's name, for the audited cluster. */
 export function asTyped(command: string, program: string, given: AuditRepeat): string {
-  const { verb, what: words } = ABOUT_A_CLUSTER.exec(untolerant(command, given))?.groups ?? {};
+  const { verb, what: words } = ABOUT_A_CLUSTER.exec(command)?.groups ?? {};
   if (verb !== undefined) {
     const { repeat, repeatAudit, repeatExplain } = given;
     return `${program} ${verb}${words}${verb === 'audit' ? repeatAudit : verb === 'explain' || verb === 'run' ? repeatExplain : repeat}`;
   }
-  // The default Region may have a cluster of that name too.
-  if (command.startsWith('aws eks ') && given.aws !== '')
-    return `${command.replace(/ --region [a-z0-9-]+$/, '')}${given.aws}`;
   const { workload, management } = given.kubectl;
   return command
     .replace(/^certmarshal /, `${program} `)

@@ -2,7 +2,6 @@ import type { CertificateGroup } from '../../../lambdas/audit/rules/certificate-
 import { pasteable } from '../../../lambdas/command.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { OffObservation, UnreadObservation } from '../../../lambdas/contracts/observation.ts';
-import { isOfExpiredEndpoint } from '../../../lambdas/expired-endpoint.ts';
 import type { Provider } from '../../../lambdas/identifiers.ts';
 import type { Basis, SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { type FindingCode, NOT_READ } from '../../../lambdas/tables/finding-codes.ts';
@@ -108,7 +107,7 @@ function expiredServer({ report }: AuditView): ExpiryFinding | undefined {
 
 /** One of several servers may have expired long before, and not be the reason. */
 function isOfExpiry(unread: UnreadObservation | undefined): boolean {
-  return unread !== undefined && isOfExpiredEndpoint({ kind: unread.problem, message: unread.message });
+  return unread?.problem === 'certificate-expired';
 }
 
 /** The first lines: a summary, the server, and the timeline of what expires first. */

@@ -22,6 +22,7 @@ import { isPlainWord, printable } from '../../../lambdas/printable.ts';
 import type { ApprovalSubject } from '../../../lambdas/resources/approval-subject.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { REASONS } from '../../../lambdas/tables/reasons.ts';
+import { verdictDocument } from '../../../lambdas/words/verdict-words.ts';
 import { EXIT } from '../../exit-codes.ts';
 import { type Io, print, printJson } from '../../io.ts';
 import { type KeyboardJournal, keepAtKeyboard } from '../../keyboard-journal.ts';
@@ -107,8 +108,8 @@ export async function personCommand(
     csr: printable(asked.csr, 253),
     uid: look.csr && printable(look.csr.uid, 100),
     because,
-    judged: verdict,
-    sweep: { verdict: sweep.verdict, reason: sweep.reason, message: sweep.message },
+    judged: verdictDocument(verdict),
+    sweep: verdictDocument({ verdict: sweep.verdict, reason: sweep.reason, facts: sweep.facts }),
     unread,
   };
   const show = (following: Lines): void => {

@@ -109,16 +109,8 @@ function storyOf(
   step: RolloutAct | RolloutHold,
   written: RolloutWritten | undefined,
 ): Pick<RolloutStep, 'state' | 'message'> {
-  if (step.kind === 'hold')
-    return { state: 'refused', message: `nothing was written: ${step.message.replace(/^There/, 'there')}` };
+  if (step.kind === 'hold') return { state: 'refused', message: `${step.message}; nothing was written` };
   if (written === undefined) return step;
   if (written.kind !== 'written') return { state: 'refused', message: WRITTEN_WORDS[written.kind] };
-  const message = step.message
-    .replace(
-      /^would abort (?<what>the rollout that began [^,:]*)(?<and>, and) remove /,
-      'aborted $<what>$<and> removed ',
-    )
-    .replace(/^would abort/, 'aborted')
-    .replace(/^would remove/, 'removed');
-  return { state: 'done', message };
+  return { state: 'done', message: step.message };
 }

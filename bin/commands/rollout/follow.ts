@@ -112,9 +112,7 @@ function changeLines(before: RolloutLook, now: RolloutLook, program: string, at:
   const news = [...now.observed.unread, ...now.problems].filter((problem) => !known.has(keyOf(problem)));
   const { state, message, progress } = now.step;
   const changed = [
-    ...(before.step.state === state
-      ? []
-      : [`${before.step.state} → ${state}: ${safe(message.replace(`${state}: `, ''))}`]),
+    ...(before.step.state === state ? [] : [`${before.step.state} → ${safe(message)}`]),
     ...changes(before.step.progress, progress),
     ...changes(before.step.progress?.etcd, progress?.etcd),
     ...writtenLines(now),

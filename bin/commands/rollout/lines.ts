@@ -48,16 +48,14 @@ export function runbook(id: string, program: string): string {
   return `${program} runbook ${safe(id)}`;
 }
 
-/** The object and what was found; the object only once if the text begins with it. */
+/** The object and what was found. */
 export function about(object: string | undefined, found: string): string {
-  return object === undefined || found.startsWith(object) ? safe(found) : `${safe(object)}: ${safe(found)}`;
+  return object === undefined ? safe(found) : `${safe(object)}: ${safe(found)}`;
 }
 
 /** Reasons that are not already shown as unreadable. */
 export function otherReasons(reasons: readonly HoldReason[], unread: readonly Problem[]): readonly HoldReason[] {
-  return reasons.filter(
-    (reason) => !unread.some(({ object, message }) => object === reason.object && message === reason.message),
-  );
+  return reasons.filter(({ id }) => unread.length === 0 || id !== 'everything-read');
 }
 
 /** Problems with remedies; a remedy that several share in a row is shown once. */

@@ -182,7 +182,10 @@ function intentions(view: RolloutPlanView): Lines {
 function scheduleWords(step: RolloutStep): string {
   if (step.kind === 'act') return 'writes it at the next look';
   if (step.kind === 'ask') return `asks a person: ${safe(step.command)}`;
-  if (step.state === 'off' && step.checks.some(({ id, passed }) => id.startsWith('opted-in-by-') && !passed))
+  if (
+    step.state === 'off' &&
+    step.checks.some(({ id, passed }) => !passed && (id === 'opted-in-by-fleet' || id === 'opted-in-by-owner'))
+  )
     return 'leaves it alone: not opted in';
   return SCHEDULE[step.state] ?? 'does nothing until a person has checked';
 }

@@ -1,3 +1,4 @@
+import type { VerdictFacts } from '../../contracts/verdict-facts.ts';
 import { onceForEach } from '../../lazy.ts';
 import { addressRanges, canonicalDnsName, readsAsAddress, spellsAddress } from '../../names.ts';
 import { printable } from '../../printable.ts';
@@ -25,7 +26,7 @@ export interface OwnershipResult {
   /** Absent when every name is proven. */
   readonly failure?: {
     readonly reason: Reason;
-    readonly message: string;
+    readonly facts: VerdictFacts;
     readonly hostile: boolean;
     /** An independent source shows it at a live object of another node, and has an object of this one. */
     readonly isOfAnother?: boolean;
@@ -78,20 +79,21 @@ function isSharedEndpoint(
   return (kind === 'ip' || mayBe) && isEndpoint(canonical, cluster);
 }
 
+type OwnerFacts = Extract<VerdictFacts, { readonly cause: 'of-another' }>['owner'];
+type NameFacts = Extract<VerdictFacts, { readonly cause: 'of-another' }>['name'];
+
 interface AskedName {
   readonly kind: 'dns' | 'ip';
   readonly canonical: string;
-  /** For people, in full. */
+  /** As asked, printable. */
   readonly name: string;
-  /** For people: `IP 10.0.0.1`. */
-  readonly label: string;
 }
 
 function askedName({ kind, value }: Extract<GeneralName, { kind: 'dNSName' | 'iPAddress' }>): AskedName {
   const name = printable(value, 253);
   return kind === 'dNSName'
-    ? { kind: 'dns', canonical: canonicalDnsName(value), name, label: `DNS name ${printable(value, 100)}` }
-    : { kind: 'ip', canonical: value, name, label: `IP ${printable(value, 100)}` };
+    ? { kind: 'dns', canonical: canonicalDnsName(value), name }
+    : { kind: 'ip', canonical: value, name };
 }
 
 interface OwnersOfNode {
@@ -171,8 +173,9 @@ function proveName(
   evidence: Evidence,
   policy: ApprovalPolicy,
 ): { readonly proof: NameProof; readonly failure?: Failure } {
-  const { kind, canonical, name, label } = asked;
+  const { kind, canonical, name } = asked;
   const base = { kind, name };
+  const factsName = { kind, value: name };
   const holders = evidence.holdersOf(kind, canonical);
   const owner = known.trusted.find((one) => holders.owners.includes(one) && weakOf(one, canonical) === undefined);
   const byPattern = owner === undefined && matchesPattern(kind, canonical, node, evidence, policy);
@@ -183,7 +186,7 @@ function proveName(
   if (crowded !== undefined)
     return fail(base, {
       reason: 'SanContested',
-      message: `${label} belongs to more ${EVIDENCE_SOURCES[crowded].plural} than a name can belong to`,
+      facts: { cause: 'crowded', name: factsName, source: crowded },
       hostile: false,
     });
   const rival = firstRival(node, rank, holders, sameName);
@@ -195,13 +198,19 @@ function proveName(
         : ({ source: 'patterns', object: `pattern of policy ${policy.name}` } as const);
     // An unread source of this independence might have contested the proof.
     const silent = unreadSource(evidence, policy, (source) => independenceOf(source) >= rank);
-    if (rival === undefined && silent !== undefined) return fail(base, unread(label, silent));
+    if (rival === undefined && silent !== undefined) return fail(base, unread(factsName, silent));
     if (rival === undefined) return { proof: { ...base, proven: true, provenBy } };
     return fail(
       { ...base, ownedBy: ownedBy(rival) },
       {
         reason: 'SanContested',
-        message: `${label} is owned by ${printable(node, 100)} (${provenBy.object}) and by ${describe(rival)}`,
+        facts: {
+          cause: 'contested',
+          name: factsName,
+          node: printable(node, 100),
+          object: provenBy.object,
+          owner: ownerFacts(rival),
+        },
         hostile: false,
       },
     );
@@ -214,13 +223,13 @@ function proveName(
       { ...base, ownedBy: ownedBy(rival) },
       {
         reason: 'SanNotOwned',
-        message: `${label} belongs to ${describe(rival)}`,
+        facts: { cause: 'of-another', name: factsName, owner: ownerFacts(rival) },
         hostile: isOfAnother && !mayMove(canonical, sameName),
         isOfAnother,
       },
     );
   }
-  return fail(base, unproven(label, canonical, node, known, evidence, policy));
+  return fail(base, unproven(factsName, canonical, node, known, evidence, policy));
 }
 
 /**
@@ -247,7 +256,7 @@ function isMoreTelling(a: Owner, b: Owner): boolean {
 
 /** Why no object lists the name, the most useful reason first. */
 function unproven(
-  label: string,
+  name: NameFacts,
   canonical: string,
   node: string,
   known: OwnersOfNode,
@@ -255,32 +264,32 @@ function unproven(
   policy: ApprovalPolicy,
 ): Failure {
   const silent = unreadSource(evidence, policy, () => true);
-  if (silent !== undefined) return unread(label, silent);
+  if (silent !== undefined) return unread(name, silent);
   const several = known.ambiguous[0];
   if (several !== undefined)
     return {
       reason: 'EvidenceAmbiguous',
-      message: `${several.length} objects claim to be node ${printable(node, 100)}: ${several
-        .slice(0, 3)
-        .map((owner) => printable(owner.object, 100))
-        .join(', ')}`,
+      facts: {
+        cause: 'ambiguous',
+        node: printable(node, 100),
+        count: several.length,
+        objects: several.slice(0, 3).map(({ object }) => printable(object, 100)),
+      },
       hostile: false,
     };
-  const objects = known.trusted.map((owner) => printable(owner.object, 100)).join(', ');
+  const objects = known.trusted.map(({ object }) => printable(object, 100));
   // A Machine can have its Node shortly before its addresses.
   if (!known.trusted.some((owner) => listsAddresses(owner) || owner.listsNoDnsName !== true)) {
-    const message =
-      known.trusted.length === 0
-        ? missing(node, known, evidence, policy)
-        : `${objects} has no addresses yet, or none of a known type`;
-    return { reason: 'EvidenceMissing', message, hostile: false };
+    const facts: VerdictFacts =
+      objects.length === 0 ? missing(node, known, evidence, policy) : { cause: 'no-address', objects };
+    return { reason: 'EvidenceMissing', facts, hostile: false };
   }
   for (const owner of known.trusted) {
     const weak = weakOf(owner, canonical);
     if (weak !== undefined)
-      return { reason: 'SanNotOwned', message: `${label} ${printable(weak.why, 400)}`, hostile: false };
+      return { reason: 'SanNotOwned', facts: { cause: 'weak', name, why: printable(weak.why, 400) }, hostile: false };
   }
-  return { reason: 'SanNotOwned', message: `${label} is not among the names of ${objects}`, hostile: false };
+  return { reason: 'SanNotOwned', facts: { cause: 'unlisted', name, objects }, hostile: false };
 }
 
 function weakOf({ weakAddresses = [] }: Owner, canonical: string): WeakAddress | undefined {
@@ -304,7 +313,7 @@ function mayMove(canonical: string, called: Owners | undefined): boolean {
 
 /**
  * The first of some claimed names that a source shows at a live object of another node and not at this one, of which it
- * lists addresses; for people. Undefined if there is none.
+ * lists addresses. Undefined if there is none.
  */
 export function claimedOfAnother(
   claimed: readonly string[],
@@ -312,7 +321,7 @@ export function claimedOfAnother(
   evidence: Evidence,
   policy: ApprovalPolicy,
   cluster: ClusterContext,
-): string | undefined {
+): VerdictFacts | undefined {
   if (claimed.length === 0) return undefined;
   const { trusted } = ownersOfNode([], node, evidence, policy);
   const listing = new Set(trusted.filter(listsAddresses).map(({ source }) => source));
@@ -325,7 +334,8 @@ export function claimedOfAnother(
       owners.some(({ nodes }) => nodes.includes(node)) || trusted.some((owner) => weakOf(owner, name) !== undefined);
     if (isOwn || more.length > 0 || (asked.kind === 'ip' && reservedAddress(name, cluster) !== undefined)) continue;
     const rival = owners.find((owner) => isWitness(owner) && listing.has(owner.source));
-    if (rival !== undefined) return `${asked.label} belongs to ${describe(rival)}`;
+    if (rival !== undefined)
+      return { cause: 'of-another', name: { kind: asked.kind, value: asked.name }, owner: ownerFacts(rival) };
   }
   return undefined;
 }
@@ -336,15 +346,22 @@ function missing(
   { notLive, namesake }: OwnersOfNode,
   evidence: Evidence,
   policy: ApprovalPolicy,
-): string {
-  const looked = whyWithout(node, evidence, policy);
-  if (notLive !== undefined)
-    return `${printable(notLive.object, 150)}, which is node ${printable(node, 100)}, ${printable(notLive.notLive ?? '', 150)}${looked}`;
-  const why = nodeWithoutInstance(node) ?? namesake;
-  // An instance is there before its node asks; a Machine gets its node later.
-  const yet = evidence.readings.some(({ source, ok }) => ok && source === 'machine') ? ' yet' : '';
-  const nothing = `${lookedAt(evidence, policy)} names node ${printable(node, 100)}`;
-  return `${nothing}${why === undefined ? yet : `: ${why}`}${looked}`;
+): VerdictFacts {
+  const about = { node: printable(node, 100), without: whyWithout(node, evidence, policy) };
+  if (notLive !== undefined) return { cause: 'former', ...about, owner: ownerFacts(notLive) };
+  return {
+    cause: 'nobody',
+    ...about,
+    looked: evidence.readings.flatMap((reading) =>
+      reading.ok && policy.evidence.includes(reading.source)
+        ? [{ source: reading.source, count: reading.lookedAt }]
+        : [],
+    ),
+    trusted: policy.evidence,
+    // An instance is there before its node asks; a Machine gets its node later.
+    yet: evidence.readings.some(({ source, ok }) => ok && source === 'machine') || undefined,
+    why: nodeWithoutInstance(node) ?? namesake,
+  };
 }
 
 /**
@@ -360,24 +377,20 @@ function unreadSource(
   return evidence.readings.find(({ ok, source }) => !ok && counts(source) && isAsked(source))?.source;
 }
 
-function unread(label: string, source: ReadableSource): Failure {
-  return {
-    reason: 'EvidenceUnreadable',
-    message: `${label} is not proven: ${EVIDENCE_SOURCES[source].plural} prove nothing now`,
-    hostile: false,
-  };
+function unread(name: NameFacts, source: ReadableSource): Failure {
+  return { reason: 'EvidenceUnreadable', facts: { cause: 'unread', name, source }, hostile: false };
 }
 
-/** "; it is EC2 instance i-0abc, so not a hybrid node". */
-function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): string {
+/** "it is EC2 instance i-0abc, so not a hybrid node". */
+function whyWithout(node: string, evidence: Evidence, policy: ApprovalPolicy): string | undefined {
   for (const reading of evidence.readings) {
     const why =
       reading.ok && policy.evidence.includes(reading.source)
         ? (reading.without?.get(node) ?? hybridWithoutName(node, reading))
         : undefined;
-    if (why !== undefined) return `; ${printable(why, 200)}`;
+    if (why !== undefined) return printable(why, 200);
   }
-  return '';
+  return undefined;
 }
 
 /** Explains a hybrid node that is known, but whose request lacks its name. */
@@ -385,18 +398,6 @@ function hybridWithoutName(node: string, { source, owners }: Extract<SourceReadi
   return source === 'hybrid' && owners.some(({ nodes }) => nodes.includes(node))
     ? 'the DNS names of the request lack the name of the node'
     : undefined;
-}
-
-/** "no Machine (42 checked)". */
-function lookedAt(evidence: Evidence, policy: ApprovalPolicy): string {
-  const parts: string[] = [];
-  for (const reading of evidence.readings) {
-    if (!reading.ok || !policy.evidence.includes(reading.source)) continue;
-    parts.push(`no ${EVIDENCE_SOURCES[reading.source].plural.slice(0, -1)} (${reading.lookedAt} checked)`);
-  }
-  return parts.length === 0
-    ? `no evidence was read (policy asks for ${policy.evidence.join(', ')}); nothing`
-    : parts.join(' and ');
 }
 
 /**
@@ -424,15 +425,16 @@ function matchesPattern(
 
 const cidrsOf = onceForEach(({ patterns }: ApprovalPolicy) => addressRanges(patterns.cidrs));
 
-/** `node-2 (Machine eksa-system/md-0-x7k2)`, `Machine eksa-system/cp-1, which is being deleted`. */
-function describe({ nodes: [node], object, notLive }: Owner): string {
-  const shown = printable(object, 150);
-  const named = node === undefined ? shown : `${printable(node, 100)} (${shown})`;
-  return notLive === undefined ? named : `${named}, which ${printable(notLive, 150)}`;
+function ownerFacts({ nodes: [node], object, notLive }: Owner): OwnerFacts {
+  return {
+    node: node && printable(node, 100),
+    object: printable(object, 150),
+    notLive: notLive && printable(notLive, 150),
+  };
 }
 
-function ownedBy(owner: Owner): NonNullable<NameProof['ownedBy']> {
-  return { node: printable(owner.nodes[0] ?? '', 253), object: printable(owner.object, 300) };
+function ownedBy({ nodes: [node = ''], source, object }: Owner): NonNullable<NameProof['ownedBy']> {
+  return { node: printable(node, 253), source, object: printable(object, 300) };
 }
 
 function fail(base: Omit<NameProof, 'proven'>, failure: Failure): { proof: NameProof; failure: Failure } {

@@ -1,7 +1,9 @@
+import type { VerdictFacts } from '../../contracts/verdict-facts.ts';
 import { canonicalAddress, canonicalDnsName, isDnsName, isNodeName } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import type { SigningRequest } from '../../resources/signing-request.ts';
 import type { Reason } from '../../tables/reasons.ts';
+import { verdictSentence } from '../../words/verdict-words.ts';
 import type {
   CertificateRequest,
   DecodedRequest,
@@ -31,15 +33,21 @@ export interface Judged {
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly ownership: OwnershipResult | undefined;
-  /** An address of another node that the requester claims for longer than sources are late; for people. */
-  readonly claimOfAnother: string | undefined;
+  /** An address of another node that the requester claims for longer than sources are late. */
+  readonly claimOfAnother: VerdictFacts | undefined;
   /** Whether the node is of the control plane by its Machine or instance, or not known yet. */
   readonly mayBeControlPlane: boolean;
 }
 
 export type Outcome =
   | { readonly passed: true; readonly found: string }
-  | { readonly passed: false; readonly found: string; readonly reason: Reason; readonly hostile: boolean };
+  | {
+      readonly passed: false;
+      readonly found: string;
+      readonly reason: Reason;
+      readonly hostile: boolean;
+      readonly facts?: VerdictFacts;
+    };
 
 /** One rule: a request passes it, or is not approved. */
 export interface Rule<Id extends string = string> {
@@ -237,14 +245,17 @@ export const RULES = [
       if (ownership === undefined || ownership.proofs.length === 0) return fail('SanMissing', 'no name to prove');
       const { failure, proofs } = ownership;
       if (failure === undefined) return pass(`${proofs.length} of ${proofs.length}`);
-      return { passed: false, found: failure.message, reason: failure.reason, hostile: failure.hostile };
+      const { isOfAnother: _isOfAnother, ...found } = failure;
+      return { passed: false, found: verdictSentence(failure.facts), ...found };
     }),
   },
   {
     id: 'san-standing',
     expected: 'no address of another node, claimed for 20 minutes without an approval',
     judge: ({ claimOfAnother }) =>
-      claimOfAnother === undefined ? pass('none') : hostile('SanNotOwned', claimOfAnother),
+      claimOfAnother === undefined
+        ? pass('none')
+        : { ...hostile('SanNotOwned', verdictSentence(claimOfAnother)), facts: claimOfAnother },
   },
 ] as const satisfies readonly Rule[];
 

@@ -3,7 +3,10 @@ import type { FindingCode } from '../../tables/finding-codes.ts';
 
 /** A finding before its start is known. */
 export type Draft<C extends FindingCode = FindingCode> = {
-  readonly [K in C]: Pick<ExpiryFinding<K>, 'code' | 'severity' | 'object' | 'what' | 'due' | 'renewedBy' | 'facts'> & {
+  readonly [K in C]: Pick<
+    ExpiryFinding<K>,
+    'code' | 'severity' | 'object' | 'what' | 'due' | 'renewedBy' | 'accepted' | 'facts'
+  > & {
     readonly places?: readonly string[];
     /** Milliseconds since the epoch. */
     readonly lastSeen?: number | undefined;

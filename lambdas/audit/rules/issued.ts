@@ -28,12 +28,14 @@ export interface IssuedCertificate {
 /** Each kubelet serving certificate with a verdict, once; unreadable ones of one node count as one. Pure. */
 export function issuedCertificates(observations: readonly Observation[]): readonly IssuedCertificate[] {
   const judged = observations.filter((one): one is Judged => 'issued' in one && one.issued !== undefined);
-  const keyOf = (one: Judged) =>
-    one.kind === 'certificate' ? (one.fingerprint ?? one.where) : `${one.member ?? one.where}\n${one.problem}`;
   return [...Map.groupBy(judged, keyOf).values()].map((same) => ({
     worst: same.reduce((worst, next) => (worseFirst(next, worst) < 0 ? next : worst)),
     approvedBy: same.find(({ issued }) => issued?.approvedBy !== undefined)?.issued?.approvedBy,
   }));
+}
+
+function keyOf(one: Judged): string {
+  return one.kind === 'certificate' ? (one.fingerprint ?? one.where) : `${one.member ?? one.where}\n${one.problem}`;
 }
 
 /** Independent of the order of observations. */

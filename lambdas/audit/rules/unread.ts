@@ -1,7 +1,6 @@
 import { namesOf } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
-import { isOfExpiredEndpoint } from '../../expired-endpoint.ts';
 import { CLUSTER_SOURCES, REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
 import { DAY_MS } from '../../time.ts';
@@ -72,9 +71,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
         message: failure?.message,
         remedy: failure?.remedy,
         isPartial: isPartial || undefined,
-        isServerExpired:
-          (failure && CLUSTER_SOURCES.has(source) && isOfExpiredEndpoint({ ...failure, kind: failure.problem })) ||
-          undefined,
+        isServerExpired: (CLUSTER_SOURCES.has(source) && failure?.problem === 'certificate-expired') || undefined,
         certificates: count,
       },
     };

@@ -215,7 +215,8 @@ export async function readKubeletMetrics(
   if (!NODE_NAME.test(node)) throw invalid('no Node can have this name', 'kubectl get nodes lists the names.');
   if (client.requestText === undefined) throw invalid('this client reads no text', 'Audit the cluster directly.');
   const path = `/api/v1/nodes/${node}/proxy/metrics`;
-  return client.requestText({ method: 'GET', path, signal, maxResponseBytes: MAX_METRICS_BYTES });
+  const right = { options: ' --kubelet-metrics' };
+  return client.requestText({ method: 'GET', path, right, signal, maxResponseBytes: MAX_METRICS_BYTES });
 }
 
 /** A Node name is a DNS subdomain (RFC 1123). */

@@ -49,7 +49,7 @@ export interface ConnectOptions extends TargetSources {
 const KEPT_TARGETS = 64;
 
 /** Problems that new credentials or a new CA bundle may solve, so that secrets are worth reading again. */
-const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate']);
+const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate', 'certificate-expired']);
 
 /**
  * Connects to targets and keeps connections for the next minute. After a rotation of credentials or CA the same minute

@@ -17,6 +17,7 @@ import { CLUSTER_NAME } from '../../kubernetes/cluster-api.ts';
 import { type Connection, type Credentials, hostOf } from '../../kubernetes/connection.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
+import { kubeconfigRight } from '../../kubernetes/missing-right.ts';
 import { namespacePath } from '../../kubernetes/namespace-path.ts';
 import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
 import { raw, text } from '../../resources/fields.ts';
@@ -263,7 +264,8 @@ export async function readClusterApiKubeconfig(
     });
   }
   const path = `/api/v1/${namespacePath(namespace, object)}/secrets/${name}-kubeconfig`;
-  const secret = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
+  const right = kubeconfigRight(namespace, name);
+  const secret = await client.request({ method: 'GET', path, right, signal, maxResponseBytes: MAX_SECRET_BYTES });
   const value = text(raw<V1Secret>(secret), 'data', 'value');
   if (value !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return Buffer.from(value, 'base64').toString('utf8');
   throw new KubernetesError({

@@ -195,6 +195,7 @@ function expiredProblem({ target }: SweepOrder, { workload }: OpenTarget): reado
   return [
     {
       kind: 'recovery-connection',
+      ofRecovery: true,
       object: `cluster ${target.id}`,
       message: `the certificate of its API server expired at ${ended}, and certmarshal connects anyway, because fleet.yaml says so (${pin}, SHA-256 ${sha256})`,
       remedy:

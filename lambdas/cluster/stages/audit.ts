@@ -1,7 +1,6 @@
 import type { ApprovalPolicy } from '../../approval/policy.ts';
-import { audit, auditUnopened } from '../../audit/audit.ts';
+import { type AuditRules, audit, auditUnopened } from '../../audit/audit.ts';
 import type { AuditReach, AuditTarget } from '../../audit/audit-target.ts';
-import type { Thresholds } from '../../audit/rules/thresholds.ts';
 import type { Snapshots, StoredSnapshot } from '../../audit/snapshots.ts';
 import { summaryOf } from '../../audit/summary.ts';
 import type { EksAuditReader } from '../../aws/eks-audit.ts';
@@ -19,9 +18,8 @@ import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
 import type { OpenTarget } from '../connect/connect.ts';
 import type { Stage, StageContext } from '../stage.ts';
 
-export interface AuditStageOptions {
+export interface AuditStageOptions extends AuditRules {
   readonly snapshots: Snapshots;
-  readonly thresholds: Thresholds;
   /** Policies for judging issued certificates. */
   readonly policies: readonly ApprovalPolicy[];
   readonly eksAudit: (scope: AwsScope, name: string) => EksAuditReader;
@@ -54,7 +52,7 @@ interface Before {
  * everything again.
  */
 export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit, AuditSummary> {
-  const { snapshots, thresholds, policies, eksAudit, clock, engine = ENGINE } = options;
+  const { snapshots, thresholds, accept, policies, eksAudit, clock, engine = ENGINE } = options;
 
   return async (context) => ({ result: await auditOrdered(context), problems: [] });
 
@@ -67,10 +65,11 @@ export function createAuditStage(options: AuditStageOptions): Stage<OrderedAudit
     if (onlyStored) return previous && summaryOf(previous, { durationMs: 0, partial: previous.partial });
     const { snapshot, durationMs } =
       open === undefined
-        ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, clock })
+        ? await engine.auditUnopened(target, trouble ?? unexplained(target), { previous, thresholds, accept, clock })
         : await engine.audit(auditTarget(target, { handshakes, ...ordered }, open), {
             previous,
             thresholds,
+            accept,
             clock,
             signal,
             withoutEks,
@@ -164,9 +163,11 @@ export function worthWriting(previous: Snapshot | undefined, snapshot: Snapshot)
   const age = Date.parse(snapshot.auditedAt) - Date.parse(previous?.auditedAt ?? '');
   // The age is unknown if the clock was set back.
   if (previous === undefined || !(age >= 0 && age < STORED_MS)) return true;
-  const textOf = ({ provider, observations, findings }: Snapshot) =>
-    JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
   return textOf(previous) !== textOf(snapshot);
+}
+
+function textOf({ provider, observations, findings }: Snapshot): string {
+  return JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */

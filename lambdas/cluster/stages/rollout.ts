@@ -75,9 +75,8 @@ function nothingToRoll(now: number): RolloutSummary {
     state: 'off',
     message: 'it has no control plane machines of its own, so a rollout would renew nothing',
     at: new Date(now).toISOString(),
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
   };
 }
 

@@ -1,9 +1,12 @@
 import { z } from 'zod';
 import { printable } from '../../printable.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Threshold } from '../../tables/certificate-classes.ts';
+import { FINDING_CODES } from '../../tables/finding-codes.ts';
+import { keysOf } from '../../tables/keys.ts';
 import { formatDuration } from '../duration.ts';
 import { DEFAULT_AUDIT } from '../fleet.ts';
-import { duration, list, section, wanted, wrong } from '../values.ts';
+import { instant } from '../time-values.ts';
+import { duration, list, oneCluster, section, text, wanted, wrong } from '../values.ts';
 import { repeats, type Written } from '../written.ts';
 
 /** An audit gets the time that sweeps leave; each minute it is the turn of a part of the fleet. */
@@ -61,6 +64,30 @@ const ThresholdEntry = z.strictObject({
   }),
 });
 
+const Acceptance = z
+  .strictObject({
+    cluster: oneCluster.meta({
+      description: 'Id of the cluster in the fleet. Each entry names one cluster.',
+      examples: ['berlin-prod'],
+    }),
+    code: z.enum(keysOf(FINDING_CODES)).meta({ description: 'Code of the finding.', examples: ['WeakKey'] }),
+    object: text('the object of the finding, as its JSON has it')
+      .exactOptional()
+      .meta({
+        description: 'Only the finding about this object, as its JSON has it. Default: every finding with this code.',
+        examples: ['kubelet-serving worker-3'],
+      }),
+    until: instant.meta({ description: 'When it counts again.', examples: ['2027-01-31T18:00:00+01:00'] }),
+    reason: text('why, in a few words')
+      .min(1, wrong('says nothing; write why, in a few words'))
+      .meta({
+        description: 'Why; it is shown with the finding.',
+        examples: ['replaced with the hardware in January'],
+      }),
+  })
+  .meta({ title: 'Accepted finding' });
+export type Acceptance = z.output<typeof Acceptance>;
+
 /** `audit`: how often certificates are read, and when one is a finding. */
 export const Audit = section(
   z
@@ -78,8 +105,18 @@ export const Audit = section(
         .describe(
           'When a certificate becomes a finding. Built in: a fifth of the lifetime or 14 days for a warning, at most 90 days; a twentieth or 3 days for critical, at most 21 days; earlier for CAs, later for certificates that kubelets and EKS renew automatically.',
         ),
+      accept: z
+        .array(Acceptance)
+        .nullish()
+        .describe(
+          'Findings that are known and accepted until a date: they are shown, and fire no alarm. Two weeks before the date a warning says so.',
+        ),
     })
-    .transform(({ every, thresholds }) => ({ everyMinutes: every / 60, thresholds: resolved(thresholds ?? []) })),
+    .transform(({ every, thresholds, accept }) => ({
+      everyMinutes: every / 60,
+      thresholds: resolved(thresholds ?? []),
+      accept: accept ?? [],
+    })),
   {},
 ).describe('How often the certificates of each cluster are checked, and when one is a finding.');
 
@@ -112,6 +149,10 @@ function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
 export function auditRules(audit: Written<typeof Audit>): void {
   const { entries } = audit.at('thresholds');
   distinctClasses(entries);
+  const accepted = (entry: Written<typeof Acceptance>) =>
+    JSON.stringify(['cluster', 'code', 'object'].map((key) => entry.at(key as 'code').text));
+  for (const [again, { place }] of repeats(audit.at('accept').entries, accepted))
+    again.refuse(`accepts what ${place} accepts already; keep one of the two`);
   for (const entry of entries) {
     const [warning, critical] = [entry.at('warning'), entry.at('critical')];
     const [share, lessShare] = [warning.at('share').valid, critical.at('share').valid];

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import type { ExpiredServer } from '../../contracts/order.ts';
-import { CLUSTER_ID, MAX_EXPIRED_AT_MOST_MS } from '../../identifiers.ts';
+import { MAX_EXPIRED_AT_MOST_MS } from '../../identifiers.ts';
 import { isDnsName } from '../../names.ts';
 import { printable } from '../../printable.ts';
 import { BOOTSTRAP_GROUP, DEFAULT_BOOTSTRAP_GROUPS, MAX_BOOTSTRAP_GROUPS, MAX_NODES } from '../../recovery/recovery.ts';
 import { formatDuration } from '../duration.ts';
 import { instant } from '../time-values.ts';
-import { distinct, duration, list, matching, refusing, section, text } from '../values.ts';
+import { distinct, duration, list, matching, oneCluster, refusing, section, text } from '../values.ts';
 import { repeats, type Written } from '../written.ts';
 
 const AUTHORITY_PIN = 'authority';
@@ -33,11 +33,7 @@ export interface RecoveryEntry {
 /** Its end is checked where a clock is available. */
 const RecoveryEntry = z
   .strictObject({
-    cluster: matching(
-      'the id of a cluster, as the report page shows it',
-      CLUSTER_ID,
-      'is not the id of a cluster; write one cluster, as the report page shows it, without "*"',
-    ).meta({
+    cluster: oneCluster.meta({
       description: 'Id of the cluster in the fleet. Each entry names one cluster.',
       examples: ['berlin-mgmt/eksa-system/berlin-prod'],
     }),

@@ -3,7 +3,6 @@ import type { ClusterDetails } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { detailsOf } from './details.ts';
 import { byId, make, onClick } from './dom.ts';
-import { provenBar } from './proven.ts';
 
 interface Cluster {
   readonly row: HTMLTableRowElement;
@@ -48,7 +47,6 @@ function clusterOfRow(row: HTMLTableRowElement, index: number): Cluster {
   if (first && first !== small) first.replaceWith(button);
   else head?.prepend(button);
   const id = details?.id ?? small?.textContent ?? name;
-  if (details?.issued) row.cells[4]?.append(provenBar(details.issued[0]));
   const state = CLUSTER_STATES.find((known) => row.classList.contains(known));
   return { row, index, id, name, button, details, state, text, open: false };
 }
@@ -185,9 +183,8 @@ const ORDERS: readonly ((a: Cluster, b: Cluster) => number)[] = [
   by(({ state }) => (state === undefined ? -1 : CLUSTER_STATES.indexOf(state))),
   by(({ index }) => index),
   by((cluster) => timeIn(cluster, 3)),
-  by(({ details }) => orLast(provenShare(details))),
-  by(({ row }) => orLast(Number.parseFloat(row.cells[5]?.textContent ?? ''))),
-  by((cluster) => timeIn(cluster, 6)),
+  by(({ row }) => orLast(provenShare(row.cells[4]?.textContent ?? ''))),
+  by((cluster) => timeIn(cluster, 5)),
 ];
 
 function by(key: (cluster: Cluster) => number): (a: Cluster, b: Cluster) => number {
@@ -201,9 +198,10 @@ function timeIn({ row }: Cluster, column: number): number {
   return orLast(Date.parse(row.cells[column]?.querySelector('time')?.dateTime ?? ''));
 }
 
-function provenShare(details: Cluster['details']): number {
-  const [numbers] = details?.issued ?? [];
-  return numbers === undefined ? Number.NaN : (numbers[0] ?? 0) / numbers.reduce((sum, count) => sum + count, 0);
+/** @param text `✖ 39 of 42` */
+function provenShare(text: string): number {
+  const [, proven, , all] = text.split(' ');
+  return Number(proven) / Number(all);
 }
 
 function orLast(value: number): number {

@@ -3,7 +3,6 @@ import type { ClusterDetails, Due } from '../cluster-details.ts';
 import { data } from './data.ts';
 import { type Child, make } from './dom.ts';
 import { bar, type Fact, factList, heading, labelledTable, list, runbookLine, soft } from './parts.ts';
-import { provenPart } from './proven.ts';
 import { rolloutPart } from './rollout.ts';
 import { localDate, when } from './times.ts';
 
@@ -17,8 +16,7 @@ export function detailsOf(
 ): readonly Child[] {
   if (details === null || details === undefined)
     return [soft('There was no room in this page for the details of this cluster.')];
-  const { signals, rollout, ends, issued, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } =
-    details;
+  const { signals, rollout, ends, findings, moreFindings, verdicts, moreVerdicts, problems, moreProblems } = details;
   return [
     ...list('What to do', signals, ({ story, since, due, command, runbook }) =>
       make(
@@ -32,7 +30,6 @@ export function detailsOf(
     ),
     ...(rollout === undefined ? [] : rolloutPart(rollout)),
     ...(ends === undefined ? [] : [heading('Certificates, by class'), certificates(ends, details)]),
-    ...(issued === undefined ? [] : provenPart(issued)),
     ...list('Findings of the audit', findings, finding, moreFindings),
     findings === undefined &&
       moreFindings !== undefined &&
@@ -150,7 +147,7 @@ function verdictTable(verdicts: NonNullable<ClusterDetails['verdicts']>): HTMLEl
 }
 
 function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
-  const { readableAt, incomplete, auditedAt, issued, unread, read, off, partial } = details;
+  const { readableAt, incomplete, auditedAt, unread, read, off, partial } = details;
   const { snapshotProblem, maintenance, gone } = details;
   const unchecked = off?.filter((source) => !read?.includes(source)) ?? [];
   const listed = incomplete ? '! listed, but not everything could be read, judged or written' : '✔ listed';
@@ -167,8 +164,6 @@ function factsOf(details: ClusterDetails, id: string): readonly Fact[] {
     unread && ['Not read', `! ${sourceNames(unread)}`],
     read && ['Read', sourceNames(read, off)],
     unchecked.length > 0 && ['Not checked', sourceNames(unchecked)],
-    auditedAt !== undefined &&
-      issued === undefined && ['Proven', '– no certificate that the cluster issued to a kubelet was seen'],
     partial && ['Earlier data', '! The audit lacks what was seen earlier'],
     snapshotProblem !== undefined && ['Snapshot', `! ${snapshotProblem}`],
     maintenance && ['Maintenance', 'until ', when(maintenance[0], 'both'), maintenance[1] && `: ${maintenance[1]}`],

@@ -37,8 +37,7 @@ const MACHINE_STATES: Readonly<Record<MachineState, string>> = {
 
 /** State, times, reasons or checks, and machines of the rollout of one cluster. */
 export function rolloutPart(rollout: RolloutDetails): readonly Child[] {
-  const { state, since, end, span, window, began, aborted, took, reasons, failed, moreFailed, machines, etcd } =
-    rollout;
+  const { state, since, end, span, window, began, aborted, took, reasons, moreReasons, machines, etcd } = rollout;
   const tone = TONES[state];
   const facts = factList([
     since !== undefined && ['In this state since', when(since, 'both')],
@@ -53,28 +52,23 @@ export function rolloutPart(rollout: RolloutDetails): readonly Child[] {
     heading('Rollout'),
     make('p', {}, make('b', { class: tone }, STATES[state]), ` ${rollout.message}`),
     facts.children.length > 0 && facts,
-    (reasons ?? failed) && make('ul', {}, ...(reasons ?? failed ?? []).map((check) => checkItem(check, tone))),
-    reasons === undefined && moreFailed !== undefined && soft(`… and ${moreFailed} more checks`),
+    reasons && make('ul', {}, ...reasons.map((reason) => reasonItem(reason, tone))),
+    moreReasons !== undefined && soft(`… and ${moreReasons} more`),
     rollout.command !== undefined && make('code', {}, rollout.command),
     ...(machines === undefined ? [] : machinesPart('control plane machines', machines)),
     ...(etcd === undefined ? [] : machinesPart('etcd machines', etcd)),
   ];
 }
 
-interface Check {
-  readonly id: string;
-  readonly text: string;
-  readonly remedy: string | undefined;
-  readonly passing?: true | undefined;
-}
+type Reason = NonNullable<RolloutDetails['reasons']>[number];
 
-function checkItem({ id, text, remedy, passing }: Check, tone: string | undefined): HTMLElement {
+function reasonItem({ id, text, remedy, passing }: Reason, tone: string | undefined): HTMLElement {
   return make(
     'li',
     { class: passing ? undefined : tone },
     make('b', {}, id),
     ` ${text}`,
-    remedy && make('div', {}, remedy),
+    make('div', {}, remedy),
     runbookLine(id, `rollouts.md#${id}`),
   );
 }

@@ -19,14 +19,8 @@ export interface Failure {
   readonly passing?: boolean;
 }
 
-export function fails({ object, found, remedy, passing = false }: Failure): Verdict {
-  return {
-    passed: false,
-    passing: passing || undefined,
-    object,
-    found,
-    remedy,
-  };
+export function fails({ passing, ...failure }: Failure): Verdict {
+  return { passed: false, passing: passing || undefined, ...failure };
 }
 
 /** Fails with all problems; passes without any. */

@@ -7,7 +7,7 @@ export const MEASURED = {
   sweepMs: 285,
   // Measured: `npm run bench -- scale`, 3.2 ms of a processor; 1,024 MiB have 0.58 of one.
   sweepMsPerCluster: 5.5,
-  // Assumed. 16 requests (measured: `npm run bench -- audit`), half of them in sequence, and the snapshot; no
+  // Assumed. 16 requests, half of them in sequence, and the snapshot; no
   // handshakes with machines, which the default lane does not reach.
   auditMs: 556,
   auditMsPerCluster: 44,

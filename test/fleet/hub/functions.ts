@@ -99,7 +99,7 @@ export function createHubFunctions(options: HubFunctionsOptions): HubFunctions {
     snapshots: aroundSnapshots(
       createSnapshots(createS3State({ client: new S3Client(sweepClients), bucket: SNAPSHOT_BUCKET })),
     ),
-    thresholds: fleet.audit.thresholds,
+    ...fleet.audit,
     policies: fleet.policies,
     eksAudit: createEksAuditReader({ credentials, config: { endpoint } }),
     clock: now,

@@ -37,7 +37,7 @@ function decision(name = 'csr-1', changed: Partial<Decision['verdict']> = {}): D
       verdict: 'approve',
       mode: 'enforce',
       reason: 'Proven',
-      message: 'all proven',
+      facts: { cause: 'fault', problem: 'all proven' },
       hostile: false,
       policy: 'default',
       checks: [],
@@ -347,7 +347,7 @@ describe('a bug in one write', () => {
 it.each<[Partial<Decision['verdict']>, object]>([
   [{}, OURS],
   [
-    { verdict: 'deny', reason: 'SanNotOwned', message: 'of node-2' },
+    { verdict: 'deny', reason: 'SanNotOwned', facts: { cause: 'fault', problem: 'of node-2' } },
     { ...OURS, type: 'Denied', reason: 'CertMarshalDenied', message: 'policy default: SanNotOwned: of node-2' },
   ],
 ])('sends what it says it sent: %j', async (verdict, condition) => {

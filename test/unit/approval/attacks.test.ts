@@ -12,6 +12,7 @@ import { updateApproval } from '../../../lambdas/kubernetes/certificate-signing-
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { recordedIo } from '../bin/io.ts';
 import { functionCalls } from '../function-calls.ts';
 import { makeRequest, toPem } from '../x509/request-factory.ts';
@@ -200,7 +201,7 @@ describe('a cluster that makes up its Machines', () => {
       ).toMatchObject({
         verdict: 'leave',
         reason: 'SanContested',
-        message: 'IP 10.0.0.1 belongs to more Machines than a name can belong to',
+        facts: { cause: 'crowded', name: { kind: 'ip', value: '10.0.0.1' }, source: 'machine' },
       });
   });
 });
@@ -270,7 +271,7 @@ describe('a hostile API server', () => {
   // the uid is the one text of a row that is printed as it came; JSON.stringify leaves C1 and bidi characters.
   it('cannot draw on a terminal through --output json', () => {
     const [csr] = openRequest(changed({}, { uid: 'u\u009b31m\u202e' }));
-    const verdict = { verdict: 'leave', reason: 'SanMissing', message: '', hostile: true } as const;
+    const verdict = { verdict: 'leave', reason: 'SanMissing', facts: { cause: 'deleting' }, hostile: true } as const;
     const acted = { csr, verdict, outcome: { kind: 'none' } } as const;
     const { rows } = report({
       cluster: 'berlin',
@@ -298,9 +299,10 @@ describe('a hostile API server', () => {
       { machines: [machine('node-2', {}, `m${evil}`)] },
     );
     expect(verdict.verdict).toBe('leave');
-    for (const text of [verdict.message, ...verdict.checks.map(({ found, expected }) => `${found}${expected}`)])
+    const message = verdictSentence(verdict.facts);
+    for (const text of [message, ...verdict.checks.map(({ found, expected }) => `${found}${expected}`)])
       expect(text).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}]/u);
-    expect(verdict.message.length).toBeLessThan(32 * 1024);
+    expect(message.length).toBeLessThan(32 * 1024);
   });
 });
 

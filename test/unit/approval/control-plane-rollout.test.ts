@@ -4,6 +4,7 @@ import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext } from '../../../lambdas/approval/request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { runs } from '../../runs.ts';
 import type { San } from '../x509/request-factory.ts';
 import {
@@ -202,7 +203,8 @@ describe('while a control plane is rolled out', () => {
           // One that no object has yet, or has no more, is no one's.
           if (!taken) continue;
           const verdict = judge('evil', [...MINE, name], sourcesAt(servers, [name], true), evidence);
-          if (verdict.verdict === 'approve') approved.push(`moment ${moment}: ${name}: ${verdict.message}`);
+          if (verdict.verdict === 'approve')
+            approved.push(`moment ${moment}: ${name}: ${verdictSentence(verdict.facts)}`);
         }
       expect(approved).toEqual([]);
     },
@@ -221,9 +223,9 @@ describe('while a control plane is rolled out', () => {
             [name, address, API],
           ])
             for (const claimed of [[], [address], [name], [VIP]]) {
-              const { hostile, verdict, message } = judge(name, asked, sourcesAt(servers, claimed, true), evidence);
+              const { hostile, verdict, facts } = judge(name, asked, sourcesAt(servers, claimed, true), evidence);
               if (hostile || (verdict === 'approve' && asked.length > 2))
-                wrong.push(`moment ${moment}: ${asked.join(' ')}: ${verdict} ${message}`);
+                wrong.push(`moment ${moment}: ${asked.join(' ')}: ${verdict} ${verdictSentence(facts)}`);
             }
         }
       expect(wrong).toEqual([]);
@@ -240,12 +242,18 @@ describe('while a control plane is rolled out', () => {
     expect(judge('evil', [...MINE, '10.0.1.11'], sourcesAt(going, ['10.0.1.11'], true), ['machine'])).toMatchObject({
       verdict: 'leave',
       reason: 'SanContested',
-      message:
-        'IP 10.0.1.11 is owned by evil (Machine eksa-system/md-0-evil) and by cp-1 (Machine eksa-system/cp-1), which is being deleted',
+      facts: {
+        cause: 'contested',
+        node: 'evil',
+        object: 'Machine eksa-system/md-0-evil',
+        owner: { node: 'cp-1', object: 'Machine eksa-system/cp-1', notLive: 'is being deleted' },
+      },
     });
     const coming = at.find((servers) => servers.some(({ stage }) => stage === 'addressed')) ?? [];
     expect(
-      judge('evil', [...MINE, '10.0.1.14'], sourcesAt(coming, ['10.0.1.14'], true), ['machine', 'node']).message,
+      verdictSentence(
+        judge('evil', [...MINE, '10.0.1.14'], sourcesAt(coming, ['10.0.1.14'], true), ['machine', 'node']).facts,
+      ),
     ).toBe(
       'IP 10.0.1.14 is owned by evil (Machine eksa-system/md-0-evil) and by Machine eksa-system/cp-4, which has no node yet',
     );

@@ -6,8 +6,8 @@ import { collectOpenRequests } from '../../../lambdas/approval/open-requests.ts'
 import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import type { ClusterContext, Siblings } from '../../../lambdas/approval/request.ts';
 import { RULES } from '../../../lambdas/approval/rules/rules.ts';
-import { NAME_OF_ANOTHER } from '../../../lambdas/approval/verdict-words.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
+import { verdictDocument } from '../../../lambdas/words/verdict-words.ts';
 import {
   BERLIN,
   type CsrFields,
@@ -39,7 +39,7 @@ interface Situation {
 function decide(fields: CsrFields, situation: Situation = {}) {
   const { csr, siblings = { pending: 1 }, cluster = BERLIN, evidence = mine, now = NOW } = situation;
   const request = { cluster, siblings, csr: { ...signingRequest(csrObject(fields)), ...csr } };
-  return decideApproval(request, evidence, situation.policies ?? [DEFAULT_POLICY], now);
+  return verdictDocument(decideApproval(request, evidence, situation.policies ?? [DEFAULT_POLICY], now));
 }
 
 const read = (fields: CsrFields): SigningRequest => signingRequest(csrObject(fields));
@@ -143,6 +143,7 @@ describe('a verdict', () => {
     expect(decide({}, { evidence: broken })).toEqual({
       verdict: 'leave',
       reason: 'JudgeFailed',
+      facts: { cause: 'fault', problem: 'TypeError: a bug\\u{1b}[2J' },
       message: 'TypeError: a bug\\u{1b}[2J',
       hostile: false,
       checks: [],
@@ -189,7 +190,7 @@ describe('gateReason', () => {
     ['an operator that names a node', { username: 'system:serviceaccount:db:operator' }, 'RequesterNotNode'],
     ['a user with bytes that are none', { username: 'test', pem: Buffer.from('x') }, 'RequesterNotNode'],
   ])('tells a kubelet that the API server takes for another user from others: %s', (_, fields, reason) => {
-    expect(gateReason(read(fields))).toMatchObject({
+    expect(verdictDocument(gateReason(read(fields))!)).toMatchObject({
       reason,
       message: expect.stringContaining(
         reason === 'RequesterMisnamed' ? 'common name is system:node:node-1, but requester is ' : 'requester is ',
@@ -316,7 +317,7 @@ describe('denial', () => {
       for (const only of [denying, leaving])
         expect(decide(fields, { evidence, policies: [only] })).toMatchObject({
           reason: 'SanNotOwned',
-          message: expect.stringMatching(NAME_OF_ANOTHER) as unknown,
+          facts: { cause: 'of-another', name: { kind: 'dns', value: 'node-2' } },
           hostile: true,
         });
     },

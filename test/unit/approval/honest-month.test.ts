@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { seededRandom } from '../../fleet/random.ts';
 import { runs } from '../../runs.ts';
 import { type Names, startFleet } from './kubelets.ts';
@@ -88,7 +89,7 @@ function month(seed: number) {
     for (const work of due.get(minute) ?? []) work();
     for (const { csr, verdict } of fleet.tick(minute < AWAY[0] || minute >= AWAY[1])) {
       verdicts.set(verdict.reason, (verdicts.get(verdict.reason) ?? 0) + 1);
-      if (verdict.hostile) hostile.push(`${minute} ${csr.username} ${verdict.message}`);
+      if (verdict.hostile) hostile.push(`${minute} ${csr.username} ${verdictSentence(verdict.facts)}`);
     }
   }
   return { hostile, verdicts, unserved: [...leases.keys()].filter((node) => !fleet.isServed(node)) };

@@ -4,6 +4,7 @@ import { decideApproval } from '../../../lambdas/approval/decide-approval.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { reservedDnsName } from '../../../lambdas/approval/rules/reserved-names.ts';
 import { canonicalDnsName } from '../../../lambdas/names.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { runs } from '../../runs.ts';
 import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, signingRequest } from './fixtures.ts';
 import { type Names, startFleet } from './kubelets.ts';
@@ -18,7 +19,9 @@ const own = (node: string, ...addresses: string[]): Names => ({ dnsNames: [node]
 const hostileIn = (fleet: Fleet): string[] =>
   fleet
     .tick()
-    .flatMap(({ csr, verdict }) => (verdict.hostile ? [`${fleet.minute()} ${csr.username} ${verdict.message}`] : []));
+    .flatMap(({ csr, verdict }) =>
+      verdict.hostile ? [`${fleet.minute()} ${csr.username} ${verdictSentence(verdict.facts)}`] : [],
+    );
 
 function after(fleet: Fleet, minutes: number): string[] {
   return Array.from({ length: minutes }, () => hostileIn(fleet)).flat();

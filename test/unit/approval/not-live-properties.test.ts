@@ -6,6 +6,7 @@ import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../lambdas/approval/p
 import type { Verdict } from '../../../lambdas/approval/verdict.ts';
 import type { SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import type { EvidenceSource } from '../../../lambdas/tables/evidence-sources.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { runs } from '../../runs.ts';
 import {
   BERLIN,
@@ -161,7 +162,7 @@ function judge(world: World, readings: readonly SourceReading[]): Verdict {
   };
   const request = { cluster, csr: requestFor(world.asked), siblings: { pending: 1 } };
   const verdict = decideApproval(request, indexEvidence(readings), [policy], NOW);
-  if (verdict.reason === 'JudgeFailed') throw new Error(verdict.message);
+  if (verdict.reason === 'JudgeFailed') throw new Error(verdictSentence(verdict.facts));
   return verdict;
 }
 

@@ -98,9 +98,10 @@ describe('any mutation of a request', () => {
       const reading = readSigningRequest(one.object);
       const outcome = reading.ok
         ? judge(one, reading.csr, evidenceFor(one.cluster, one.sources))
-        : { verdict: 'unreadable', reason: '', message: '', checks: [] };
+        : { verdict: 'unreadable', reason: '', facts: undefined, checks: [] };
       // It is caught so that it stops no other request; here it is a bug.
-      if (outcome.reason === 'JudgeFailed') throw new Error(`${outcome.message}: ${JSON.stringify(one.object)}`);
+      if (outcome.reason === 'JudgeFailed')
+        throw new Error(`${JSON.stringify(outcome.facts)}: ${JSON.stringify(one.object)}`);
       seen.set(outcome.verdict, (seen.get(outcome.verdict) ?? 0) + 1);
       for (const { rule, passed, reason, hostile } of outcome.checks)
         if (!passed && reason !== 'RequestMalformed') undocumented.add(`${rule} ${reason} ${hostile}`);

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { Acted, Outcome } from '../../../lambdas/approval/act.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
 import { report } from '../../../lambdas/approval/report.ts';
-import { verdictWords } from '../../../lambdas/approval/verdict-words.ts';
+import { verdictWords } from '../../../lambdas/words/verdict-words.ts';
 import { csrObject, NOW, signingRequest } from './fixtures.ts';
 
 type Verdict = Acted['verdict'];
 
 function acted(verdict: Verdict['verdict'], kind: Outcome['kind'], changed: Partial<Verdict> = {}): Acted {
   const outcome = { kind } as Outcome;
-  const about = { message: 'why', hostile: false, checks: [], names: [] };
+  const about = { facts: { cause: 'fault', problem: 'why' }, hostile: false, checks: [], names: [] };
   return {
     csr: signingRequest(csrObject()),
     verdict: { verdict, reason: 'Proven', ...about, ...changed },
@@ -55,7 +55,10 @@ describe('report', () => {
 
   it('tells of a request for which the judge has a bug, and of no other one', () => {
     const { problems } = of([
-      acted('leave', 'none', { reason: 'JudgeFailed', message: 'TypeError: a bug' }),
+      acted('leave', 'none', {
+        reason: 'JudgeFailed',
+        facts: { cause: 'fault', problem: 'TypeError: a bug' },
+      }),
       acted('leave', 'none', { reason: 'SanNotOwned' }),
     ]);
     expect(problems).toMatchObject([

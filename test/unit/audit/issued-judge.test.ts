@@ -8,7 +8,6 @@ import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { assess, found, member, certificate as observed, read, say, unread } from './fixtures.ts';
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
@@ -155,7 +154,7 @@ it('a certificate that cannot be read is not proven, and one of no node has one 
     'warning IssuedUnproven node-2',
   ]);
   expect(snapshot?.findings.filter(({ code }) => code === 'CertificateUnreadable')).toEqual([]);
-  expect(snapshot && issuedSummaryOf(snapshot.observations)?.counts['not-proven']).toBe(1);
+  expect(snapshot && issuedSummaryOf(snapshot.observations)).toEqual({ ...NONE, 'names-another': 17, 'not-proven': 1 });
   // Only the certificate says which node it is for.
   const messages = (snapshot?.findings ?? []).map((one) => say(one)).filter((text) => text.includes('of mallory'));
   expect(messages).toHaveLength(16);
@@ -173,7 +172,6 @@ it('20,000 requests of one requester hide none of another, and the others are co
   const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, large, ofName({ at: NOW - 50 * MINUTE })])]);
   expect(issuedIn(snapshot).toSorted()).toEqual([
     ...ANOTHER,
-    'warning IssuedUnproven flood',
     'warning IssuedUnproven flood',
     'warning IssuedUnproven node-2',
   ]);
@@ -207,30 +205,6 @@ it('issued requests take no requests to the API server', async () => {
   // One for the Cluster, which Machines are believed by, and one for the ServiceCIDRs.
   expect(one - none).toBe(2);
   expect(all).toBe(one);
-});
-
-it('verdicts are counted for each approver, those with most first, and for all others together', () => {
-  const of = (approvedBy: string | undefined, count: number, verdict: IssuedVerdict = 'proven') =>
-    Array.from({ length: count }, (_, n) =>
-      observed({ fingerprint: `${approvedBy} ${n}`, issued: { verdict, approvedBy } }),
-    );
-  const large = [...of('b', 2), ...of('c', 3), ...of('a', 2)];
-  const small = 'j i h g f e d'.split(' ').flatMap((approver) => of(approver, 1));
-  const summary = issuedSummaryOf([...of(undefined, 4, 'names-another'), ...small, ...large]);
-  expect(summary?.byApprover.map(({ approvedBy, counts }) => `${approvedBy} ${counts.proven}`)).toEqual([
-    'c 3',
-    'a 2',
-    'b 2',
-    'd 1',
-    'e 1',
-    'f 1',
-    'g 1',
-    'h 1',
-    'undefined 2',
-  ]);
-  expect(summary?.counts).toEqual({ ...NONE, 'names-another': 4, proven: 14 });
-  expect(issuedSummaryOf(of('a', 1))?.byApprover).toEqual([{ approvedBy: 'a', counts: { ...NONE, proven: 1 } }]);
-  expect(issuedSummaryOf([...of('a', 1), ...of(undefined, 1)])?.byApprover).toHaveLength(2);
 });
 
 describe('what a kubelet shows', () => {

@@ -47,20 +47,13 @@ describe('summaryOf', () => {
     ];
     const summary = summaryOf(snapshot({ observations }), { durationMs: 1 });
 
-    it('of each certificate once, in all and by who approved it', () => {
-      expect(summary.issued).toEqual({
-        counts: { ...verdicts, 'names-another': 1, 'not-proven': 1, proven: 1 },
-        byApprover: [
-          { approvedBy: 'AutoApproved', counts: { ...verdicts, 'not-proven': 1, proven: 1 } },
-          { counts: { ...verdicts, 'names-another': 1 } },
-        ],
-      });
+    it('of each certificate once', () => {
+      expect(summary.issued).toEqual({ ...verdicts, 'names-another': 1, 'not-proven': 1, proven: 1 });
       expect(valueOf(read(AuditSummary, summary))).toEqual(summary);
     });
 
     it.each<[string, unknown]>([
-      ['counts of a verdict that is not known', { ...summary.issued, counts: { ...verdicts, proven: 'all' } }],
-      ['ten approvers', { ...summary.issued, byApprover: Array.from({ length: 10 }, () => ({ counts: verdicts })) }],
+      ['counts of a verdict that is not known', { ...verdicts, proven: 'all' }],
       ['no object', 7],
     ])('and nothing else is lost where they do not fit: %s', (_, issued) => {
       expect(valueOf(read(AuditSummary, { ...summary, issued }))).toEqual({ ...summary, issued: undefined });

@@ -78,7 +78,7 @@ describe('createS3State', () => {
     ['NoSuchBucket', 404, 'not-found'],
     ['SlowDown', 503, 'throttled'],
     ['InternalError', 500, 'unavailable'],
-    ['SignatureDoesNotMatch', 403, 'expired'],
+    ['SignatureDoesNotMatch', 403, 'clock'],
   ])('says what %s means for a write', async (code, status, kind) => {
     expect((await use(() => s3Refusal(code, status), writeFailure('"1"'))).result).toMatchObject({ kind });
   });

@@ -43,7 +43,6 @@ describe('a command as the user has to type it', () => {
       'certmarshal explain --node worker-3 --kubeconfig KUBECONFIG --cluster berlin-prod',
       "npm run -s certmarshal -- explain --node worker-3 --kubeconfig 'berlin prod.yaml' --context berlin --management-kubeconfig management.yaml --cluster berlin-prod --policy fleet.yaml --port kubelet=10251",
     ],
-    ['another program', 'aws eks describe-cluster --name dublin', 'aws eks describe-cluster --name dublin'],
   ])('%s', (_, command, typed) => {
     expect(asTyped(command, 'npm run -s certmarshal --', GIVEN)).toBe(typed);
   });
@@ -102,24 +101,6 @@ describe('a command as the user has to type it', () => {
     );
     expect(typed('kubectl get nodes', { id: 'of an earlier audit' })).toBe('kubectl get nodes');
     expect(typed('certmarshal runbook recovery', first)).toBe('npx certmarshal runbook recovery');
-  });
-
-  it('names the Region and profile of an EKS cluster', () => {
-    const dublin = auditRepeat({}, { region: 'eu-west-1', profile: 'shop prod' });
-    for (const command of ['aws eks describe-cluster --name x', 'aws eks describe-cluster --name x --region eu-west-1'])
-      expect(asTyped(command, 'certmarshal', dublin)).toBe(
-        "aws eks describe-cluster --name x --region eu-west-1 --profile 'shop prod'",
-      );
-    const server = 'https://0A1B2C3D.gr7.eu-west-1.eks.amazonaws.com';
-    const contexts = [{ id: 'x', name: 'berlin', context: 'x', server, also: [] }];
-    const opened = new Map([['x', { region: 'eu-west-1', profile: 'shop' }]]);
-    expect(
-      typedCommands(contexts, { program: 'certmarshal' }, opened)('aws eks describe-cluster --name x', { id: 'x' }),
-    ).toBe('aws eks describe-cluster --name x --region eu-west-1 --profile shop');
-    const typed = typedCommands(contexts, { program: 'certmarshal' });
-    expect(typed('aws eks describe-cluster --name x', { id: 'x' })).toBe(
-      'aws eks describe-cluster --name x --region eu-west-1',
-    );
   });
 
   it('leaves kubectl alone where nothing was said', () => {

@@ -133,7 +133,7 @@ describe('a token', () => {
       return { status, io };
     };
     await expect(look({}).status).rejects.toMatchObject({
-      kind: 'certificate',
+      kind: 'certificate-expired',
       remedy: expect.stringContaining('--tolerate-expired authority'),
     });
     expect(asked).toEqual([]);

@@ -593,7 +593,7 @@ clusters:
             title: 'AWS accepts them',
             object: 'sts:GetCallerIdentity',
             status: 'failed',
-            found: 'sts:GetCallerIdentity: none',
+            found: 'none',
             fix: { text: 'Sign in to AWS, for example aws sso login, or name another profile: AWS_PROFILE.' },
           },
         ],

@@ -42,7 +42,7 @@ describe('the role of the sweep', () => {
 });
 
 describe('a remedy at the keyboard', () => {
-  const error = { problem: 'x', remedy: 'Give the function its role back.' };
+  const error = { remedy: 'Give the function its role back.' };
 
   it.each([
     ['expired', 'Sign in to AWS'],
@@ -53,7 +53,7 @@ describe('a remedy at the keyboard', () => {
   });
 
   it('is the clock where the signature is refused, and that of the function in a function', () => {
-    const skewed = { kind: 'expired', problem: 'the signature is not accepted (X)', remedy: 'Set the clock.' } as const;
+    const skewed = { kind: 'clock', remedy: 'Set the clock.' } as const;
     expect(remedyAtTheKeyboard(skewed, {})).toBe('Set the clock.');
     expect(remedyAtTheKeyboard({ ...error, kind: 'expired' }, { AWS_LAMBDA_FUNCTION_NAME: 'x' })).toBe(error.remedy);
   });

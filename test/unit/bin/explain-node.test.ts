@@ -119,7 +119,7 @@ describe('certmarshal explain --node', () => {
     const { status, stdout } = await explain({ shows: stolen, issued: [own, stolen], approvedBy: 'KubectlApprove' });
     expect(status).toBe(0);
     expect(stdout.split('\n')[0]).toBe(
-      "worker-8 serves a certificate that covers 10.0.0.9 of worker-9. ✖ Another node's name.",
+      "worker-8 serves a certificate: IP 10.0.0.9 belongs to worker-9 (Machine eksa-system/md-0-9). ✖ Another node's name.",
     );
     expect(stdout).toContain(
       'names     ✖ 10.0.0.9 owned by worker-9 (Machine eksa-system/md-0-9)\n            ✔ worker-8',
@@ -154,7 +154,7 @@ describe('certmarshal explain --node', () => {
           kind: 'ip',
           name: '10.0.0.9',
           proven: false,
-          ownedBy: { node: 'worker-9', object: 'Machine eksa-system/md-0-9' },
+          ownedBy: { node: 'worker-9', source: 'machine', object: 'Machine eksa-system/md-0-9' },
         },
       ],
       certificate: {
@@ -173,7 +173,9 @@ describe('certmarshal explain --node', () => {
   it('takes the newest issued request where there is no route to the node, and says what it could not see', async () => {
     const { status, stdout } = await explain({ shows: REFUSED, issued: [own, stolen] });
     expect(status).toBe(0);
-    expect(stdout).toContain('worker-8 was issued a certificate that covers 10.0.0.9 of worker-9.');
+    expect(stdout).toContain(
+      'worker-8 was issued a certificate: IP 10.0.0.9 belongs to worker-9 (Machine eksa-system/md-0-9).',
+    );
     expect(stdout).toContain('seen      in csr-1, its newest that was issued; not at the kubelet');
     expect(stdout).toContain(
       '✖ kubelet of worker-8 at 10.0.0.8:10250: it refuses the connection\n    → Open port 10250.',

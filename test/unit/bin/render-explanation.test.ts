@@ -37,7 +37,7 @@ const render = (explanation: Explanation = explain(), width?: number) =>
 describe('the explanation of a request', () => {
   it('names the node once', () => {
     expect(render().split('\n')[0]).toBe(
-      'worker-8 asks for its own names, all proven by Machine eksa-system/md-0-8. run --yes approves it, and so does a deployed certmarshal.',
+      'worker-8: worker-8, 10.0.0.8 ← Machine eksa-system/md-0-8. run --yes approves it, and so does a deployed certmarshal.',
     );
   });
 
@@ -46,13 +46,6 @@ describe('the explanation of a request', () => {
     const text = render({ ...explain(9), problems: problem === undefined ? [] : [problem] });
     expect(text).toContain('  ✖ evidence machine: there is none\n    → Name it.');
     expect(text.indexOf('evidence machine')).toBeLessThan(text.indexOf('SanNotOwned: '));
-  });
-
-  it('says only why this name is not proven', () => {
-    expect(render(explain(9))).toContain('  SanNotOwned: Another node owns a name.\n');
-    const { verdict, ...more } = explain(9);
-    const names = verdict.names.map((name) => ({ ...name, ownedBy: undefined }));
-    expect(render({ ...more, verdict: { ...verdict, names } })).toContain('  SanNotOwned: A name is not proven: ');
   });
 
   it('says which server was asked', () => {
@@ -78,10 +71,10 @@ describe('the explanation of a request', () => {
       ...verdict,
       verdict: 'ignore',
       reason: 'AlreadyIssued',
-      message: 'the certificate is issued',
+      facts: { cause: 'issued' },
     } as const;
     const text = render({ verdict, sweep, csr: { ...csr, conditions, issued: true }, next: 'certmarshal x' });
-    expect(text.split('\n')[0]).toMatch(/all proven by Machine eksa-system\/md-0-8\. The certificate is issued\.$/);
+    expect(text.split('\n')[0]).toMatch(/← Machine eksa-system\/md-0-8\. The certificate is issued\.$/);
     expect(text.match(/certificate is issued/g)).toHaveLength(1);
     expect(text).toContain('\n  approved  2 min ago, reason KubectlApprove: by kubectl\n');
     expect(text).toContain('\n  failed    at an unknown time, reason \\u{1b}: by kubectl\n');
@@ -102,7 +95,9 @@ describe('the explanation of a request', () => {
 
   it('shows one name a line, what is not proven first', () => {
     const lines = render(explain(9)).split('\n');
-    expect(lines[0]).toBe('worker-8 asks for a serving certificate that covers the name of worker-9. Not approved.');
+    expect(lines[0]).toBe(
+      'worker-8: DNS name worker-9 belongs to worker-9 (Machine eksa-system/md-0-9). Not approved.',
+    );
     expect(lines.slice(2, 7)).toEqual([
       '  asked   3 min ago by system:node:worker-8 (system:nodes, system:authenticated)',
       '  names   ✖ worker-9 owned by worker-9 (Machine eksa-system/md-0-9)',
@@ -138,11 +133,11 @@ describe('the explanation of a request', () => {
       ...verdict,
       verdict: 'ignore',
       reason: 'Superseded',
-      message: 'csr-9 is newer',
+      facts: { cause: 'newer', csr: 'csr-9' },
       checks: [],
     } as const;
     const text = render({ verdict, sweep, csr });
-    expect(text.split('\n')[0]).toMatch(/covers the name of worker-9\. No sweep judges it\.$/);
+    expect(text.split('\n')[0]).toMatch(/belongs to worker-9 \(Machine eksa-system\/md-0-9\)\. No sweep judges it\.$/);
     expect(text).toMatch(/SanNotOwned: [^]*Superseded: /);
   });
 

@@ -113,7 +113,7 @@ describe('the cluster of the command line', () => {
     await expect(target.workload.request(version)).resolves.toEqual({});
     expect(target.workload.recovering?.pin).toBe('authority');
     await expect(target.management?.request(version)).rejects.toMatchObject({
-      kind: 'certificate',
+      kind: 'certificate-expired',
       remedy: expect.stringContaining('Neither --tolerate-expired nor recovery'),
     });
     target.close();

@@ -18,6 +18,23 @@ describe('audit in fleet.yaml', () => {
     expect(fleet(`version: 1\naudit: ${audit}\n`).audit.everyMinutes).toBe(everyMinutes);
   });
 
+  it('accepts findings until a date', () => {
+    const accepted = '{ cluster: berlin-prod, code: WeakKey, until: 2027-01-31T18:00:00+01:00, reason: new hardware }';
+    expect(fleet(`version: 1\naudit: { accept: [${accepted}] }\n`).audit.accept).toEqual([
+      { cluster: 'berlin-prod', code: 'WeakKey', until: '2027-01-31T18:00:00+01:00', reason: 'new hardware' },
+    ]);
+    expect(problemsOf(`version: 1\naudit: { accept: [${accepted}, ${accepted}] }\n`)).toEqual([
+      expect.stringContaining('audit.accept[1]: accepts what audit.accept[0] accepts already; keep one of the two'),
+    ]);
+    const wrong = "{ cluster: 'berlin-*', code: WeakKeys, until: tomorrow, reason: '' }";
+    expect(problemsOf(`version: 1\naudit: { accept: [${wrong}] }\n`)).toEqual([
+      expect.stringContaining('audit.accept[0].cluster: "berlin-*" is not the id of a cluster'),
+      expect.stringContaining('audit.accept[0].code: "WeakKeys" is not known here; did you mean "WeakKey"?'),
+      expect.stringContaining('audit.accept[0].until: "tomorrow" is not a time'),
+      expect.stringContaining('audit.accept[0].reason: "" says nothing'),
+    ]);
+  });
+
   it.each([
     ['{ every: 4m }', ['audit.every: 4m is too often for a whole fleet; write 5m or more']],
     ['{ every: 25h }', ['audit.every: 25h is too rare to rely on; write 24h or less']],

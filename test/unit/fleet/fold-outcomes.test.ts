@@ -429,9 +429,15 @@ describe('the index of a thousand clusters', () => {
     const verdicts = Array.from({ length: 12 }, (_, n) =>
       verdictLine({
         uid: `00000000-0000-4000-8000-${100_000_000_000 + n}`,
-        node: 'ip-10-0-101-124.eu-central-1.compute.internal',
-        message:
-          'IP 10.0.1.24 belongs to ip-10-0-101-125.eu-central-1.compute.internal (Machine eksa-system/md-0-k2m1)',
+        node: `ip-10-0-101-${100 + n}.eu-central-1.compute.internal`,
+        facts: {
+          cause: 'of-another',
+          name: { kind: 'ip', value: '10.0.1.24' },
+          owner: {
+            node: 'ip-10-0-101-125.eu-central-1.compute.internal',
+            object: 'Machine eksa-system/md-0-k2m1',
+          },
+        },
         hostile: true,
       }),
     );

@@ -161,7 +161,7 @@ describe('decodeOutcome', () => {
     ['at no time', { at: 'now' }],
     ['that is hostile in no known way', { hostile: 'very' }],
     ['of a request with too long a name', { csr: 'c'.repeat(508) }],
-    ['with too long a message', { message: 'm'.repeat(402) }],
+    ['with too long a text', { facts: { cause: 'fault', problem: 'm'.repeat(508) } }],
   ])('leaves out a decision %s, and no other one', (_, changed) => {
     const verdicts = [{ ...verdictLine(), ...(changed as object) }, verdictLine({ uid: 'b' })];
     expect(readOutcome(message({ verdicts }))).toEqual({

@@ -175,7 +175,11 @@ export function verdictLine(changed: Partial<VerdictLine> = {}): VerdictLine {
     node: 'worker-3',
     verdict: 'leave',
     reason: 'SanNotOwned',
-    message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+    facts: {
+      cause: 'of-another',
+      name: { kind: 'ip', value: '10.0.1.24' },
+      owner: { node: 'worker-8', object: 'Machine eksa-system/md-0-k2m1' },
+    },
     outcome: 'none',
     at: at(),
     ...changed,
@@ -207,9 +211,8 @@ export function rolloutSummary(changed: Partial<RolloutSummary> = {}): RolloutSu
     message: '1 of 3 machines is replaced',
     at: at(),
     rollout: { id: 'paris-20261121', start: at(), trigger: 'schedule' },
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     ...changed,
   };
 }

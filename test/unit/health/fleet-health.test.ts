@@ -40,7 +40,7 @@ function hostile(changed: Partial<VerdictLine> = {}): VerdictLine {
     node: 'worker-3',
     verdict: 'leave',
     reason: 'SanNotOwned',
-    message: 'IP 10.0.1.24 belongs to worker-8',
+    facts: { cause: 'of-another', name: { kind: 'ip', value: '10.0.1.24' }, owner: { object: 'worker-8' } },
     outcome: 'none',
     at: at(-MINUTE),
     hostile: true,
@@ -358,7 +358,7 @@ describe('the signals of a cluster', () => {
     ],
     [
       'with a hostile node',
-      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2' })] } },
+      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2', node: 'worker-4' })] } },
       { RequestsHostile: 2 },
       'critical',
     ],
@@ -512,12 +512,19 @@ describe('the signals of a cluster', () => {
 
   it.each([
     [
-      'DNS name worker-8.internal belongs to worker-8 (Machine a/b)',
+      {
+        cause: 'of-another',
+        name: { kind: 'dns', value: 'worker-8.internal' },
+        owner: { node: 'worker-8', object: 'Machine a/b' },
+      },
       'worker-3 asked for worker-8.internal, which belongs to worker-8 (Machine a/b); not approved',
     ],
-    ['usages: client auth', 'a request of worker-3 is hostile: usages: client auth; not approved'],
-  ])('say what a hostile node asked for: %s', (message, story) => {
-    expect(clusterOf({ indexed: { verdicts: [hostile({ message })] } }).signals[0]?.story).toBe(story);
+    [
+      { cause: 'rule', rule: 'usages', found: 'client auth', expected: 'server auth' },
+      'a request of worker-3 is hostile: usages: client auth; expected server auth; not approved',
+    ],
+  ] as const)('say what a hostile node asked for: %j', (facts, story) => {
+    expect(clusterOf({ indexed: { verdicts: [hostile({ facts })] } }).signals[0]?.story).toBe(story);
   });
 
   it.each<[string, Partial<RegisteredCluster>, Partial<IndexedCluster>, string]>([
@@ -573,7 +580,7 @@ describe('the signals of a cluster', () => {
   it('let nobody write to a terminal or a shell', () => {
     const evil = '\u001b[31m$(reboot)\n';
     const [signal] = clusterOf({
-      indexed: { verdicts: [hostile({ csr: evil, node: evil, message: evil.repeat(200) })] },
+      indexed: { verdicts: [hostile({ csr: evil, node: evil, facts: { cause: 'fault', problem: evil.repeat(200) } })] },
     }).signals;
     expect(signal?.command).toBe('certmarshal explain REQUEST --kubeconfig KUBECONFIG --cluster paris');
     expect(signal?.story).not.toMatch(/\p{Cc}/u);
@@ -604,7 +611,7 @@ describe('the signals of a cluster', () => {
     const [secret] = clusterOf({
       indexed: { readable: false, readableAt: at(-DAY), findings: [problem('secret', 'secret berlin')] },
     }).signals;
-    expect(secret?.story).toMatch(/requests: secret: secret berlin: /);
+    expect(secret?.story).toMatch(/requests: secret: /);
     const lost = clusterOf({ registered: { target: undefined, problem: TROUBLE } });
     expect(lost.signals[0]?.story).toBe('certmarshal could never read its certificate requests: no');
   });

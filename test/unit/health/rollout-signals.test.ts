@@ -20,9 +20,8 @@ function rollout(state: RolloutState, changed: Partial<IndexedRollout> = {}): In
     message: 'a rollout of 3 control plane machines is refused: 1 of 20 checks fails',
     at: at(-MINUTE),
     since: at(-DAY),
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     ...changed,
   };
 }
@@ -39,6 +38,7 @@ const finding = (kind: string): Finding => ({
   object: 'cluster paris',
   message: `${kind} it is`,
   remedy: 'Mend it.',
+  ofRecovery: kind.startsWith('recovery') ? true : undefined,
   since: at(-DAY),
 });
 
@@ -179,7 +179,7 @@ describe('a recovery that is open', () => {
 
   it.each([
     ['recovery-connection', []],
-    ['rollout-refused', []],
+    ['rollout-ledger', []],
     ['held-back', []],
     ['forbidden', ['IncompleteFor']],
   ])('a sweep with the finding %s is in nobody’s way, or is: %s', (kind, expected) => {

@@ -31,7 +31,14 @@ function acted(
       conditions: [],
       issued: false,
     },
-    verdict: { verdict: 'approve', reason: 'Proven', message: 'proven', hostile: false, policy: 'default', ...verdict },
+    verdict: {
+      verdict: 'approve',
+      reason: 'Proven',
+      facts: { cause: 'fault', problem: 'proven' },
+      hostile: false,
+      policy: 'default',
+      ...verdict,
+    },
     outcome,
   };
 }
@@ -53,7 +60,7 @@ describe('the entries of a sweep', () => {
     const names = [
       proof('worker-3', { provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-a' } }),
       proof('10.0.1.3', { kind: 'ip', provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-a' } }),
-      proof('10.0.1.8', { proven: false, ownedBy: { node: 'worker-8', object: 'EC2 instance i-0abc' } }),
+      proof('10.0.1.8', { proven: false, ownedBy: { node: 'worker-8', source: 'ec2', object: 'EC2 instance i-0abc' } }),
     ];
     expect(collect(acted({ names }))).toEqual([
       {
@@ -137,7 +144,10 @@ describe('the entries of a sweep', () => {
         provenBy: { source: 'machine', object: `${evil}${index}`.repeat(100) },
       }),
     );
-    const one = acted({ names, message: evil.repeat(1_000), policy: evil }, { name: evil.repeat(100) });
+    const one = acted(
+      { names, facts: { cause: 'fault', problem: evil.repeat(1_000) }, policy: evil },
+      { name: evil.repeat(100) },
+    );
     const [entry] = collect({ ...one, csr: { ...one.csr, uid: evil.repeat(100), username: evil.repeat(1_000) } });
     const text = JSON.stringify(entry);
     expect(text.length).toBeLessThan(30_000);

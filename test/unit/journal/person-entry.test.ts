@@ -5,6 +5,7 @@ import { judgeForPerson } from '../../../lambdas/approval/person.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { requestHash } from '../../../lambdas/resources/signing-request.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { BERLIN, csrObject, dns, evidenceFor, ips, machine, NOW, signingRequest } from '../approval/fixtures.ts';
 import { CLUSTER } from './values.ts';
 
@@ -37,7 +38,7 @@ describe('personEntry', () => {
       verdict: 'approve',
       judged: 'leave',
       reason: 'SanNotOwned',
-      message: VERDICT.message,
+      message: verdictSentence(VERDICT.facts),
       hostile: false,
       failed: ['san-proven'],
       outcome: 'written',

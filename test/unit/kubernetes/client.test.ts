@@ -553,7 +553,7 @@ describe('trust', () => {
     const { authority } = await defaultCertificates();
     const server = await startTlsServer(ok, { serving: await authority.issue(LOOPBACK, -3) });
     const error = await failure(connect(server.connection).client.request(LIST));
-    expect([error.kind, error.code]).toEqual(['certificate', 'CERT_HAS_EXPIRED']);
+    expect([error.kind, error.code]).toEqual(['certificate-expired', 'CERT_HAS_EXPIRED']);
     expect(error.problem).toBe('a certificate of the endpoint has expired');
     const old = await createAuthority('old-ca', -10);
     const caPem = `${server.connection.caPem}${old.certificatePem}`;

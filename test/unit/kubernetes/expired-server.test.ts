@@ -408,7 +408,7 @@ describe('a server that is refused', () => {
     const ca = await authority();
     const server = await serve([await leaf(ca)]);
     const error = await failure(connect(server.port, [ca], undefined));
-    expect(error).toMatchObject({ kind: 'certificate', code: 'CERT_HAS_EXPIRED' });
+    expect(error).toMatchObject({ kind: 'certificate-expired', code: 'CERT_HAS_EXPIRED' });
     expect(error.remedy).toMatch(/recovery/);
     expect(server.received()).not.toContain(TOKEN);
   });

@@ -1,83 +1,103 @@
 import { expect, test } from 'vitest';
+import { readKubeletMetrics } from '../../../lambdas/audit/sources/kubelet-metrics.ts';
+import { listSigningRequests } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-api-secret.ts';
+import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
+import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
+import { getLease } from '../../../lambdas/kubernetes/leases.ts';
+import { listKind } from '../../../lambdas/kubernetes/list.ts';
+import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../../../lambdas/kubernetes/merge-patch.ts';
 import { missingRight } from '../../../lambdas/kubernetes/missing-right.ts';
 
-test.each([
-  ['/apis/certificates.k8s.io/v1/certificatesigningrequests', 'certmarshal rbac | kubectl apply -f -'],
-  ['/apis/certificates.k8s.io/v1/certificatesigningrequests/a/approval', 'certmarshal rbac | kubectl apply -f -'],
-  ['/api/v1/nodes', 'certmarshal rbac | kubectl apply -f -'],
-  ['/api/v1/nodes/worker-3/proxy/metrics', 'certmarshal rbac --kubelet-metrics | kubectl apply -f -'],
+const { signal } = new AbortController();
+const APPLY = '| kubectl apply -f - (';
+const OWN = `--service-account kube-system/certmarshal ${APPLY}the subject must be the user of certmarshal`;
+const BERLIN = { namespace: 'eksa-system', name: 'berlin' };
+const PATCH = { ...BERLIN, body: {}, fieldManager: 'certmarshal', dryRun: true, signal };
+
+/** Of an API server that refuses every call but discovery, or that too. */
+function refusing(discovers: boolean) {
+  let right: Parameters<typeof missingRight>[0];
+  const request: KubernetesClient['request'] = async (call) => {
+    const [, group] = /^\/apis\/([^/]+)$/.exec(call.path) ?? [];
+    if (group !== undefined && discovers)
+      return { versions: [{ version: 'v1beta2' }], preferredVersion: { version: 'v1beta2' } };
+    ({ right } = call);
+    throw new KubernetesError({ kind: 'forbidden', object: call.path, status: 403, problem: 'no', remedy: '' });
+  };
+  const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
+  const client = {
+    server: 'https://berlin.test',
+    stats,
+    request,
+    requestText: async (call: Parameters<typeof request>[0]) => String(await request(call)),
+    close() {},
+  };
+  return { client, remedy: () => missingRight(right) };
+}
+
+const list = (id: Parameters<typeof listKind>[1]) => async (client: KubernetesClient) =>
+  listKind(client, id, { signal }).next();
+const secret = (name: 'kubeconfig' | 'apiserver-etcd-client') => async (client: KubernetesClient) =>
+  readClusterApiCertificates(client, { namespace: 'eksa-system', clusterName: 'berlin', secret: name, signal });
+const template = (kind: string) => async (client: KubernetesClient) =>
+  hasInfrastructureTemplate(client, { ...BERLIN, group: 'infrastructure.example.com', kind, signal });
+
+test.each<readonly [string, (client: KubernetesClient) => Promise<unknown>, string]>([
+  ['requests', async (client) => listSigningRequests(client, { signal }).next(), `certmarshal rbac ${APPLY}`],
+  ['nodes', list('nodes'), `certmarshal rbac ${APPLY}`],
+  ['certificates of cert-manager', list('certificates'), `certmarshal rbac ${APPLY}`],
+  ['TLS secrets', list('tlsSecrets'), `certmarshal rbac --audit-secrets ${APPLY}`],
+  ['Machines', list('machines'), `certmarshal rbac --management ${APPLY}`],
+  ['Clusters of EKS Anywhere', list('eksAnywhereClusters'), `certmarshal rbac --management ${APPLY}`],
+  ['MachineHealthChecks', list('machinehealthchecks'), `certmarshal rbac --management --rollouts ${OWN}`],
+  ['upgrades', list('controlplaneupgrades'), `certmarshal rbac --management --rollouts ${OWN}`],
+  ['Leases of Nodes', list('leases'), `certmarshal rbac --recovery ${OWN}`],
   [
-    '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
-    'certmarshal rbac --recovery --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
-  ],
-  ['/api/v1/secrets', 'certmarshal rbac --audit-secrets | kubectl apply -f -'],
-  ['/api/v1/namespaces/kube-public/configmaps/cluster-info', 'certmarshal rbac | kubectl apply -f -'],
-  ['/apis/cert-manager.io/v1/certificates', 'certmarshal rbac | kubectl apply -f -'],
-  ['/apis/bootstrap.cluster.x-k8s.io/v1beta1/kubeadmconfigs', 'certmarshal rbac --management | kubectl apply -f -'],
-  ['/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters', 'certmarshal rbac --management | kubectl apply -f -'],
-  [
-    '/api/v1/namespaces/eksa-system/secrets/berlin-ca-etcd',
-    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin-ca | kubectl apply -f -',
-  ],
-  [
-    '/api/v1/namespaces/eksa-system/secrets/berlin-aws-iam-authenticator-ca',
-    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin | kubectl apply -f -',
-  ],
-  [
-    '/api/v1/namespaces/eksa-system/secrets/berlin-apiserver-etcd-client',
-    'certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin | kubectl apply -f -',
-  ],
-  ['/apis/cluster.x-k8s.io/v1beta2/machines', 'certmarshal rbac --management | kubectl apply -f -'],
-  [
-    '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',
-    'certmarshal rbac --management | kubectl apply -f -',
-  ],
-  ['/apis/cluster.x-k8s.io/v1beta1/clusters', 'certmarshal rbac --management | kubectl apply -f -'],
-  [
-    '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/clusters',
-    'certmarshal rbac --management | kubectl apply -f -',
-  ],
-  [
-    '/api/v1/namespaces/eksa-system/secrets/berlin-prod-kubeconfig',
-    'certmarshal rbac --management --kubeconfig-of eksa-system/berlin-prod | kubectl apply -f -',
-  ],
-  [
-    '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/certmarshal-rollout',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
-  ],
-  [
-    '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machinehealthchecks',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
-  ],
-  [
-    '/apis/anywhere.eks.amazonaws.com/v1alpha1/controlplaneupgrades',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
+    'metrics',
+    async (client) => readKubeletMetrics(client, { node: 'worker-3', signal }),
+    `certmarshal rbac --kubelet-metrics ${APPLY}`,
   ],
   [
-    '/apis/infrastructure.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/vspheremachinetemplates/berlin-1',
-    'certmarshal rbac --management --rollouts --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
+    'Secret of etcd',
+    secret('apiserver-etcd-client'),
+    `certmarshal rbac --management --audit-secrets --cluster-secrets-of eksa-system/berlin ${APPLY}`,
   ],
   [
-    '/apis/controlplane.cluster.x-k8s.io/v1beta2/namespaces/eksa-system/kubeadmcontrolplanes/berlin',
-    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
+    'kubeconfig',
+    secret('kubeconfig'),
+    `certmarshal rbac --management --kubeconfig-of eksa-system/berlin ${APPLY}that kubeconfig is an administrator's`,
   ],
   [
-    '/apis/etcdcluster.cluster.x-k8s.io/v1beta1/namespaces/eksa-system/etcdadmclusters/berlin-etcd',
-    'certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd --service-account kube-system/certmarshal | kubectl apply -f - (the subject must be',
+    'Lease of a rollout',
+    async (client) => getLease(client, { namespace: 'kube-system', name: 'certmarshal-rollout', signal }),
+    `certmarshal rbac --management --rollouts ${OWN}`,
   ],
   [
-    '/apis/infrastructure.example.com/v1/namespaces/eksa-system/proxmoxmachinetemplates/berlin-1',
+    'control plane',
+    async (client) => patchKubeadmControlPlane(client, { ...PATCH, apiVersion: 'v1beta2' }),
+    `certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin ${OWN}`,
+  ],
+  [
+    'external etcd',
+    async (client) => patchEtcdadmCluster(client, { ...PATCH, name: 'berlin-etcd' }),
+    `certmarshal rbac --management --rollouts --rollout-of eksa-system/berlin --rollout-etcd ${OWN}`,
+  ],
+  ['template of vSphere', template('VSphereMachineTemplate'), `certmarshal rbac --management --rollouts ${OWN}`],
+  [
+    'template of a stranger',
+    template('ProxmoxMachineTemplate'),
     'kubectl create role certmarshal-templates -n eksa-system --verb=get --resource=proxmoxmachinetemplates.infrastructure.example.com',
   ],
-  ['/apis/cluster.x-k8s.io', 'system:discovery'],
-])('403 on %s: %s', (path, expected) => {
-  expect(missingRight(path)).toContain(expected);
+])('403 on %s', async (_what, ask, expected) => {
+  const { client, remedy } = refusing(true);
+  await expect(ask(client)).rejects.toMatchObject({ kind: 'forbidden' });
+  expect(remedy()).toContain(expected);
 });
 
-test('grants a rollout and a recovery to whoever is to enter, in one line', () => {
-  const remedy = missingRight('/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machinehealthchecks');
-  expect(remedy).toMatch(
-    / \| kubectl apply -f - \(the subject must be the user of certmarshal.*--user or --group\)\.$/,
-  );
-  expect(missingRight('/api/v1/secrets')).not.toContain('kube-system/certmarshal');
+test('403 on discovery, which Kubernetes allows to everyone', async () => {
+  const { client, remedy } = refusing(false);
+  await expect(list('machines')(client)).rejects.toMatchObject({ kind: 'forbidden' });
+  expect(remedy()).toContain('system:discovery');
 });

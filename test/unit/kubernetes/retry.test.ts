@@ -62,7 +62,7 @@ describe('retryDelayMs', () => {
   test.each([
     ['too large', { kind: 'too-large', status: 200 }],
     ['aborted', { kind: 'aborted' }],
-    ['certificate', { kind: 'certificate', code: 'CERT_HAS_EXPIRED' }],
+    ['certificate', { kind: 'certificate-expired', code: 'CERT_HAS_EXPIRED' }],
     ['name unknown', { kind: 'unreachable', code: 'ENOTFOUND' }],
     ['over 30 s', { kind: 'throttled', status: 429, retryAfterMs: 30_001 }],
   ])('a read that failed with %s is not repeated', (_name, details) => {

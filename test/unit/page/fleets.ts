@@ -1,13 +1,12 @@
 import { tallyOf } from '../../../lambdas/audit/summary.ts';
 import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
-import type { AuditSummary, ClassEnd, IssuedSummary, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
+import type { AuditSummary, ClassEnd, VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { IndexedCluster, IndexedRollout } from '../../../lambdas/contracts/fleet-index.ts';
 import type { RegisteredCluster } from '../../../lambdas/contracts/registry.ts';
 import { type FleetHealth, fleetHealth } from '../../../lambdas/health/fleet-health.ts';
 import type { MaintenanceWindow } from '../../../lambdas/health/maintenance.ts';
 import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
-import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { DAY_MS } from '../../../lambdas/time.ts';
 import { type FindingChanges, findingOf as sampleFinding } from '../words/samples.ts';
 
@@ -85,17 +84,9 @@ function endsOf(seed: number, provider: 'eks' | 'eks-anywhere'): readonly ClassE
     .toSorted((a, b) => Date.parse(a.notAfter) - Date.parse(b.notAfter));
 }
 
-/** Kubelet serving certificates, by who approved them. */
-export function issuedOf(
-  ...approvers: readonly (readonly [approvedBy: string | undefined, counts: Partial<VerdictCounts>])[]
-): IssuedSummary {
-  const none: VerdictCounts = { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0 };
-  const byApprover = approvers.map(([approvedBy, counts]) => ({ approvedBy, counts: { ...none, ...counts } }));
-  const of = (verdict: IssuedVerdict) => byApprover.reduce((sum, { counts }) => sum + counts[verdict], 0);
-  return {
-    counts: Object.fromEntries(ISSUED_VERDICTS.map((verdict) => [verdict, of(verdict)])) as VerdictCounts,
-    byApprover,
-  };
+/** Kubelet serving certificates by verdict. */
+export function issuedOf(counts: Partial<VerdictCounts>): VerdictCounts {
+  return { 'names-another': 0, 'not-proven': 0, unknown: 0, proven: 0, ...counts };
 }
 
 export function auditOf(
@@ -112,10 +103,7 @@ export function auditOf(
     findingCount: findings.length,
     tally: tallyOf(findings),
     ends: endsOf(seed, provider),
-    issued: issuedOf([
-      provider === 'eks' ? 'AutoApproved' : 'CertMarshalApproved',
-      { proven: provider === 'eks' ? 28 : 42 },
-    ]),
+    issued: issuedOf({ proven: provider === 'eks' ? 28 : 42 }),
     sources: {
       read: ['nodes', 'signing-requests', 'trust-configmaps', 'webhooks', 'tls', 'clock'],
       unread: [],
@@ -182,9 +170,8 @@ export function rollingCluster<T extends Known>(cluster: T, changed: Partial<Ind
     soonestEnd: inDays(35),
     span: { from: inDays(-10), until: inDays(25) },
     nextWindow: inDays(6),
-    failed: [],
-    failedCount: 0,
     reasons: [],
+    reasonCount: 0,
     progress: {
       wanted: 3,
       replaced: 2,
@@ -215,11 +202,11 @@ export const HELD: Partial<IndexedRollout> = {
 export const REFUSED: Partial<IndexedRollout> = {
   state: 'refused',
   message: 'a rollout of 3 control plane machines is refused: 2 of 38 checks fail',
-  failed: [
-    { id: 'etcd-backup', found: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
-    { id: 'maintenance-window', found: 'it opens in 6 days', passing: true },
+  reasons: [
+    { id: 'etcd-backup', message: 'no backup is vouched for', remedy: 'Make one, and name it under accepted' },
+    { id: 'maintenance-window', message: 'it opens in 6 days', remedy: 'Wait', passing: true },
   ],
-  failedCount: 2,
+  reasonCount: 2,
 };
 
 export function findingOf(cluster: string, rest: FindingChanges = {}): ExpiryFinding {
@@ -268,11 +255,7 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
         findings: [finding, expiring],
         findingCount: 2,
         ends: [soon, ...ends],
-        issued: issuedOf(
-          ['CertMarshalApproved', { proven: 36, unknown: 2 }],
-          ['KubectlApprove', { proven: 2 }],
-          [undefined, { proven: 1, unknown: 1 }],
-        ),
+        issued: issuedOf({ proven: 39, unknown: 3 }),
         sources: {
           read: ['nodes', 'machines', 'etcdadm-cluster', 'tls', 'clock'],
           unread: ['webhooks'],
@@ -286,7 +269,11 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           node: 'worker-3',
           verdict: 'leave',
           reason: 'SanNotOwned',
-          message: 'IP 10.0.1.24 belongs to worker-8 (Machine eksa-system/md-0-k2m1)',
+          facts: {
+            cause: 'of-another',
+            name: { kind: 'ip', value: '10.0.1.24' },
+            owner: { node: 'worker-8', object: 'Machine eksa-system/md-0-k2m1' },
+          },
           outcome: 'none',
           at: ago(3),
           hostile: true,
@@ -297,7 +284,10 @@ export function criticalCluster(seed: number): Required<Omit<Known, 'maintenance
           node: 'worker-7',
           verdict: 'approve',
           reason: 'Proven',
-          message: 'worker-7, 10.0.1.23 ← Machine eksa-system/md-0-x7k2',
+          facts: {
+            cause: 'proven',
+            proofs: [{ object: 'Machine eksa-system/md-0-x7k2', names: ['worker-7', '10.0.1.23'], count: 2 }],
+          },
           outcome: 'written',
           at: ago(9),
         },
@@ -320,11 +310,7 @@ export function impostorCluster(seed: number): Required<Omit<Known, 'maintenance
     counts: { critical: 1, warning: 0, info: 0 },
     findings: [finding],
     findingCount: 1,
-    issued: issuedOf(
-      ['CertMarshalApproved', { proven: 33, unknown: 2 }],
-      ['KubectlApprove', { proven: 2, 'not-proven': 2, 'names-another': 1 }],
-      [undefined, { proven: 1, unknown: 1 }],
-    ),
+    issued: issuedOf({ proven: 36, unknown: 3, 'not-proven': 2, 'names-another': 1 }),
   });
   return { registered, indexed: { ...indexed, audit } };
 }
@@ -480,7 +466,7 @@ export function worstFleet(count: number): FleetHealth {
           ...indexed,
           audit: auditOf(seed, 'eks-anywhere', { findings, findingCount: 40 }),
           verdicts: Array.from({ length: 20 }, () =>
-            verdicts.map((line) => ({ ...line, message: long('why') })),
+            verdicts.map((line) => ({ ...line, facts: { cause: 'fault' as const, problem: long('why') } })),
           ).flat(),
         },
       };

@@ -34,7 +34,7 @@ export function hostileCluster(text: string): ClusterHealth {
     if (typeof value === 'object' && value !== null)
       return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, everywhere(entry, name)]));
     const kept =
-      /^(?:state|provider|severity|code|basis|what|verdict|notBefore|notAfter|due|since|at|.*At|read|unread|off|start|from|until|soonestEnd|nextWindow)$/;
+      /^(?:state|provider|severity|code|basis|what|verdict|cause|notBefore|notAfter|due|since|at|.*At|read|unread|off|start|from|until|soonestEnd|nextWindow)$/;
     return typeof value === 'string' && !kept.test(key) ? text : value;
   };
   return {

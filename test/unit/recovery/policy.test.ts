@@ -15,6 +15,7 @@ import { recoveryPolicy, recoveryRules } from '../../../lambdas/recovery/policy.
 import { onlyNewest } from '../../../lambdas/recovery/recover-nodes.ts';
 import { readSigningRequest, type SigningRequest } from '../../../lambdas/resources/signing-request.ts';
 import { RECOVERY_REASONS, type Reason } from '../../../lambdas/tables/reasons.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { BERLIN, CLIENT_USAGES, csrObject, DUBLIN, EC_USAGES, instance, signingRequest } from '../approval/fixtures.ts';
 import { extension, OID } from '../x509/request-factory.ts';
 import {
@@ -75,7 +76,7 @@ describe('a request that is recovered', () => {
       mode: 'enforce',
       hostile: false,
     });
-    expect(verdict.message).toBe(
+    expect(verdictSentence(verdict.facts)).toBe(
       'recovery until 2026-03-02T12:20:00.000Z, by fleet.yaml: cp-1 ← Machine eksa-system/berlin-cp-1',
     );
     expect(verdict.checks.map(({ rule }) => rule)).toEqual(RULE_IDS);
@@ -450,7 +451,7 @@ describe('a request that is left', () => {
     expect(judge(broken)).toEqual({
       verdict: 'leave',
       reason: 'JudgeFailed',
-      message: 'TypeError: a bug',
+      facts: { cause: 'fault', problem: 'TypeError: a bug' },
       hostile: false,
       checks: [],
       names: [],

@@ -6,6 +6,7 @@ import { createProcessorBudget } from '../../../lambdas/processor-time.ts';
 import { readControlPlane } from '../../../lambdas/recovery/observe.ts';
 import { type RecoverOptions, recoverNodes } from '../../../lambdas/recovery/recover-nodes.ts';
 import type { Recovery } from '../../../lambdas/recovery/recovery.ts';
+import { verdictSentence } from '../../../lambdas/words/verdict-words.ts';
 import { DUBLIN, instance } from '../approval/fixtures.ts';
 import { apiError, CSRS, fakeCluster, NODE_LEASES } from './fake-cluster.ts';
 import { clientCsr, controlPlaneMachine, NOW, recoveryOf } from './fixtures.ts';
@@ -24,7 +25,7 @@ async function recover(
   const { ignored, problems } = await recoverNodes(target, recovery, { clock: () => NOW, signal, onActed, ...options });
   return {
     rows: acted.map(({ csr, verdict, outcome }) => `${csr.name} ${verdict.reason} ${outcome.kind}`),
-    messages: acted.map(({ verdict }) => verdict.message),
+    messages: acted.map(({ verdict }) => verdictSentence(verdict.facts)),
     ignored: Object.fromEntries(ignored),
     problems,
   };

@@ -963,7 +963,7 @@ describe('a rollout is aborted', () => {
       unhold: false,
     });
     expect(step.message).toBe(
-      'would abort the rollout that began 60 minutes ago: 1 of 3 control plane machines replaced, the others stay; neither the schedule nor a person begins another one for 7 days',
+      'aborts the rollout that began 60 minutes ago: 1 of 3 control plane machines replaced, the others stay; neither the schedule nor a person begins another one for 7 days',
     );
     expect(planAbort(rolling({}, { rolloutAfter: NOW - MINUTE }), NOW)).toMatchObject({ write: { clearAfter: false } });
     expect(planAbort(rolling({}, { paused: 'x' }), NOW)).toMatchObject({ state: 'rolling', write: { unpause: false } });
@@ -976,7 +976,7 @@ describe('a rollout is aborted', () => {
     const observed = rolling({}, { hold });
     const step = planAbort(observed, NOW);
     expect(step).toMatchObject({ kind: 'act', state: 'held', write: { kind: 'abort', unhold: true } });
-    expect(step.message).toMatch(/^would abort the rollout that began 60 minutes ago, and remove the hold: /);
+    expect(step.message).toMatch(/^aborts the rollout that began 60 minutes ago, and removes the hold: /);
     const after = rolling({}, { mark: { ...MARK, abortedAt: seconds(NOW) } });
     expect(plan(after, NOW + MINUTE)).toMatchObject({ kind: 'nothing', state: 'aborted' });
   });
@@ -1120,21 +1120,21 @@ describe('a hold is taken away', () => {
   it('by a person only, who is told when it comes back', () => {
     expect(planResume(rolling({}, { hold }), NOW)).toMatchObject({
       kind: 'act',
-      message: 'would remove the hold: nothing moved',
+      message: 'removes the hold: nothing moved',
       write: { kind: 'resume', object: OBJECT },
     });
     const still = rolling({ machines: OLD }, { hold });
     expect(planResume(still, NOW).message).toBe(
-      'would remove the hold: nothing moved; it is held again while there is stuck',
+      'removes the hold: nothing moved; it is held again while there is stuck',
     );
     expect(planResume(rolling({}, { hold: 'unreadable' }), NOW)).toMatchObject({
       kind: 'act',
-      message: 'would remove the hold',
+      message: 'removes the hold',
     });
     // Nothing goes on that would be held again.
     for (const mark of [{ ...MARK, abortedAt: MARK.start }, undefined]) {
       const step = planResume(rolling({}, { hold, mark, paused: 'somebody' }), NOW);
-      expect(step.message).toBe('would remove the hold: nothing moved');
+      expect(step.message).toBe('removes the hold: nothing moved');
       expect(Object.hasOwn(step, 'mark')).toBe(mark !== undefined);
     }
   });

@@ -70,9 +70,8 @@ describe('summaryOf', () => {
       state: 'done',
       message: 'nothing is due',
       at: at(),
-      failed: [],
-      failedCount: 0,
       reasons: [],
+      reasonCount: 0,
       rollout: { id: MARK.id, start: '2026-11-21T09:00:00.000Z', trigger: 'schedule' },
       soonestEnd: at(365 * DAY),
       durationMs: 40 * MINUTE,
@@ -125,10 +124,10 @@ describe('summaryOf', () => {
       ],
     });
     expect(summaryOf({ step, at: at() })).toMatchObject({
-      failedCount: 2,
-      failed: [
-        { id: 'fleet-budget', passing: true, found: 'munich rolls' },
-        { id: 'etcd-healthy', object: 'KubeadmControlPlane a/b', found: 'False', remedy: 'Mend it' },
+      reasonCount: 2,
+      reasons: [
+        { id: 'fleet-budget', passing: true, message: 'munich rolls' },
+        { id: 'etcd-healthy', object: 'KubeadmControlPlane a/b', message: 'False', remedy: 'Mend it' },
       ],
       span: { from: at(), until: at(DAY) },
       nextWindow: at(MINUTE),

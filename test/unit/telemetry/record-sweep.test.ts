@@ -190,7 +190,7 @@ describe('recordAudit', () => {
       {
         level: 'WARN',
         id: 'paris',
-        findings: [{ message: expect.stringContaining(String.raw`at \u{1b}[31m expires`) }],
+        findings: [{ facts: { where: String.raw`\u{1b}[31m` } }],
       },
     ]);
     expect(output.text()).not.toContain('news');

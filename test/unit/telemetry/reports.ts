@@ -28,6 +28,7 @@ export function rowOf(differences: Partial<SweepRow>): SweepRow {
     ageSeconds: 5,
     verdict: 'approve',
     reason: 'Proven',
+    facts: { cause: 'proven', proofs: [] },
     message: 'every name is proven',
     hostile: false,
     policy: 'default',

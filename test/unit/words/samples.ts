@@ -54,6 +54,7 @@ export const SAMPLES: { readonly [C in FindingCode]: Facts<C> } = {
     other: { source: 'machines', basis: 'annotation', where: 'Machine a/b', notAfter: '2026-11-26T10:00:00.000Z' },
   },
   ExpiryUnknown: { of: 'certificate', ...AT, source: 'machines', notAfter: '2026-11-19T10:00:00.000Z' },
+  Acceptance: { code: 'WeakKey', object: 'kubelet-serving worker-3', until: '2027-01-31T17:00:00.000Z' },
   ClockSkew: { server: 'https://x', skewMs: -61_000 },
   SuccessorNotTrusted: { createdAt: '2026-10-01T10:00:00.000Z', nodes: { first: ['a', 'b'], count: 2 } },
   AuthorityDistributionFailed: { id: 'ca-2' },

@@ -1,15 +1,28 @@
 import { describe, expect, it } from 'vitest';
 import { indexEvidence } from '../../../../lambdas/approval/evidence/evidence.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY } from '../../../../lambdas/approval/policy.ts';
-import { claimedOfAnother, mayBeControlPlane, proveOwnership } from '../../../../lambdas/approval/rules/ownership.ts';
+import {
+  claimedOfAnother,
+  mayBeControlPlane,
+  proveOwnership as proveOwnershipOf,
+} from '../../../../lambdas/approval/rules/ownership.ts';
 import type { EvidenceSource } from '../../../../lambdas/tables/evidence-sources.ts';
 import { REASONS } from '../../../../lambdas/tables/reasons.ts';
+import { verdictSentence } from '../../../../lambdas/words/verdict-words.ts';
 import type { GeneralName } from '../../../../lambdas/x509/certificate-request.ts';
 import { BERLIN, DUBLIN, evidenceFor, instance, machine, nodeObject, type Sources } from '../fixtures.ts';
 
 const dnsName = (value: string): GeneralName => ({ kind: 'dNSName', value });
 const ip = (value: string): GeneralName => ({ kind: 'iPAddress', value });
 const under = (change: Partial<ApprovalPolicy>): ApprovalPolicy => ({ ...DEFAULT_POLICY, ...change });
+
+/** With the sentence of a failure in place of its facts. */
+function proveOwnership(...asked: Parameters<typeof proveOwnershipOf>) {
+  const { proofs, failure } = proveOwnershipOf(...asked);
+  if (failure === undefined) return { proofs };
+  const { facts, ...rest } = failure;
+  return { proofs, failure: { ...rest, message: verdictSentence(facts) } };
+}
 
 /** What becomes of `names` when node-1 of berlin asks for them. */
 function prove(names: readonly GeneralName[], sources: Sources, policy = DEFAULT_POLICY) {
@@ -172,7 +185,7 @@ describe('a name of another node', () => {
           kind: 'ip',
           name: '10.0.0.2',
           proven: false,
-          ownedBy: { node: 'node-2', object: 'Machine eksa-system/md-0-node-2' },
+          ownedBy: { node: 'node-2', source: 'machine', object: 'Machine eksa-system/md-0-node-2' },
         },
       ],
       failure: {
@@ -257,7 +270,15 @@ describe('an address that a node claims for long', () => {
   ])('%s', (_, machines, endpoint, isTheft) => {
     const cluster = { ...BERLIN, endpoints: [endpoint] };
     const claim = claimedOfAnother(['10.0.0.2'], 'node-1', evidenceFor(BERLIN, { machines }), DEFAULT_POLICY, cluster);
-    expect(claim).toBe(isTheft ? 'IP 10.0.0.2 belongs to node-2 (Machine eksa-system/md-0-node-2)' : undefined);
+    expect(claim).toEqual(
+      isTheft
+        ? {
+            cause: 'of-another',
+            name: { kind: 'ip', value: '10.0.0.2' },
+            owner: { node: 'node-2', object: 'Machine eksa-system/md-0-node-2' },
+          }
+        : undefined,
+    );
   });
 });
 
@@ -443,7 +464,7 @@ describe('a contested name', () => {
           kind: 'ip',
           name: '10.0.0.1',
           proven: false,
-          ownedBy: { node: 'node-2', object: 'Machine eksa-system/md-0-node-2' },
+          ownedBy: { node: 'node-2', source: 'machine', object: 'Machine eksa-system/md-0-node-2' },
         },
       ],
       failure: {

@@ -106,7 +106,7 @@ describe('openTarget', () => {
     const version = { method: 'GET', path: '/version' } as const;
     await expect(opened.workload.request(version)).resolves.toEqual({});
     await expect(opened.management?.request(version)).rejects.toMatchObject({
-      kind: 'certificate',
+      kind: 'certificate-expired',
       remedy: expect.stringContaining('Neither --tolerate-expired nor recovery'),
     });
   });

@@ -27,9 +27,8 @@ const clusters: readonly ClusterHealth[] = [
       message: 'x',
       at: '2026-11-21T10:00:00.000Z',
       since: '2026-11-21T10:00:00.000Z',
-      failed: [],
-      failedCount: 0,
       reasons: [],
+      reasonCount: 0,
       progress: { wanted: 3, replaced: 2, verified: 1, machines: [] },
     },
     signals: ids.map((id) => ({
