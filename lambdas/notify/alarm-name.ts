@@ -33,7 +33,7 @@ export function alarmOf(name: string): NamedAlarm | undefined {
   return undefined;
 }
 
-/** notify cannot say that it fails, nor that it is not called. People hear of these alarms from CloudWatch. */
+/** notify cannot say that it fails or is not called: people hear of these alarms from CloudWatch. */
 export function isAboutNotify(named: NamedAlarm | undefined): boolean {
   return named?.alarm === 'AlarmUndelivered' || (named?.alarm === 'FunctionErrors' && named.part === 'notify');
 }

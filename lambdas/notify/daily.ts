@@ -6,7 +6,6 @@ import { counted, date } from '../words.ts';
 import { inert } from './inert.ts';
 import type { Message } from './message.ts';
 
-/** Of an index that is written every minute. */
 const OLD_MS = 10 * MINUTE_MS;
 const MAX_LINES = 30;
 
@@ -31,11 +30,10 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
     ...problems.map(({ object, message }) => `certmarshal: ${object}: ${message}`),
     ...unhealthy.map(({ name, state, signals }) => `${state} ${name}: ${signals[0]?.story ?? ''}`),
   ];
-  const verdict = lines.length === 0 ? 'All is well' : 'Needs a person';
   const states = CLUSTER_STATES.filter((state) => counts[state] > 0).map((state) => `, ${counts[state]} ${state}`);
   return {
     ...common,
-    title: `[daily] ${verdict}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
+    title: `[daily] ${lines.length === 0 ? 'All is well' : 'Needs a person'}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
     lines: [
       ...lines.slice(0, MAX_LINES).map((line) => inert(printable(line, 300))),
       ...(lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more, on the report page`] : []),

@@ -47,24 +47,25 @@ const EXPIRES: ReadonlySet<FindingCode> = new Set([
 
 /** The message of a state change, with what the fleet says of it now. Pure. */
 export function incidentOf(change: AlarmChange, scene: Scene): Message {
-  const { alarm, what, opens: _, reason, command: __, ...about } = change;
-  if (alarm === undefined) {
+  const { opens: _, reason, command: __, ...about } = change;
+  if (about.alarm === undefined) {
     const [state, sign] = change.opens ? (['opened', 'critical'] as const) : (['closed', 'resolved'] as const);
     const title = inert(`[${sign}] alarm ${printable(change.key)}, which this version of certmarshal does not have`);
     const lines = [inert(`CloudWatch: ${reason}`), 'Deploy all of certmarshal together, or delete this alarm.'];
     return { ...about, state, severity: 'critical', title, lines };
   }
-  const { severity } = table.alarmSetting(alarm, scene.settings);
-  const incident = { ...change, ...scene, alarm, culprits: culpritsOf(alarm, what, scene) };
+  const { severity } = table.alarmSetting(about.alarm, scene.settings);
+  const culprits = culpritsOf(about.alarm, about.what, scene);
+  const incident = { ...change, ...scene, alarm: about.alarm, culprits };
   const opens = isOpen(incident);
-  const { title, lines, command } = opens ? opened(incident) : closed(incident);
+  const words = opens ? opened(incident) : closed(incident);
   return {
-    ...{ ...about, alarm, what },
+    ...about,
     state: opens ? 'opened' : 'closed',
     severity: severity === 'off' ? 'warning' : severity,
-    title: inert(opens ? `[${severity}] ${title}` : title),
-    lines: lines.map(inert),
-    command,
+    title: inert(opens ? `[${severity}] ${words.title}` : words.title),
+    lines: words.lines.map(inert),
+    command: words.command,
   };
 }
 
@@ -78,15 +79,17 @@ function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, set
 }
 
 /**
- * Whether it is open now. An end of which the index knows nothing, or that comes while it is made anew, is missing data,
- * not health; a beginning that comes late may be over.
+ * Whether it is open now. An end that the index denies, or that comes because it was lost, is no health; a beginning that
+ * comes late may be over.
  */
-function isOpen({ opens, at, alarm, cluster, culprits, index, now }: Incident): boolean {
+function isOpen({ opens, at, alarm, cluster, what, culprits, index, now }: Incident): boolean {
   if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
   const isGrouped = culprits.length > MAX_CONTRIBUTORS;
   const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now));
+  const watched = table.watchedSignal(alarm);
+  const isZero = index.series.some((one) => one.signal === watched && one.cluster === cluster && one.what === what);
+  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now) && !isZero);
 }
 
 function opened(incident: Incident): Words {

@@ -10,11 +10,10 @@ export interface Message {
   readonly at: string;
   /** Of the alarm in CloudWatch. */
   readonly name?: string;
-  readonly alarm?: AlarmId;
+  readonly alarm?: AlarmId | undefined;
   readonly cluster?: string | undefined;
   /** Class of the certificates, or part of certmarshal. */
   readonly what?: string | undefined;
-  /** The whole story. */
   readonly title: string;
   readonly lines: readonly string[];
   readonly command?: string | undefined;

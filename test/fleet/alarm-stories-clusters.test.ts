@@ -115,7 +115,7 @@ it('says of 500 orphaned requests that they wait, in one message', async () => {
   for (const { metadata } of api.csrs.all()) api.csrs.remove(metadata.name);
   await story.until(() => story.isOver(), 42);
   const said =
-    '5 requests of system:node:gone-0 for kubernetes[.]io/kubelet-serving are pending, the oldest for 16 minutes; a kubelet gives up after 15 minutes';
+    '5 requests of system:node:gone-0 for kubernetes[.]io/kubelet-serving are pending, the oldest for 17 minutes; a kubelet gives up after 15 minutes';
   // They wait after 15 minutes; the audit that says so is in the sixteenth.
   expect(story.rang()).toEqual({ 'requests-waiting': 18, warning: 18 });
   expect(story.told()).toEqual([

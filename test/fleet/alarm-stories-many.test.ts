@@ -34,7 +34,7 @@ it('opens and closes one incident for one cluster, and one for 499 more', async 
     story.now = tick + MINUTE;
     await story.judge();
     if (minute < 0) story.people.forget();
-    else expect([minute, story.people.unheard(story.simulator)]).toEqual([minute, []]);
+    expect([minute, story.people.unheard(story.simulator)]).toEqual([minute, []]);
     const open = story.people.open();
     // The alarm fires after ten minutes, and a second value.
     const bad = targets.slice(0, awayIn(minute)).filter((_, n) => minute > (n === 0 ? 11 : 16));

@@ -63,7 +63,11 @@ export async function expectMessages({ calls }: Pick<Account, 'calls'>, topics: 
     await handOver(calls, alarmEvent(ALARM.id, 'OK', { time }));
     const closed = await received(calls, queue, ({ people, pager, fallback }) => Boolean(people && pager && fallback));
     const statesOf = ({ people, pager, fallback }: Received) => [
-      ...[people?.state, people?.key, pager?.NewStateValue, pager?.AlarmName, fallback?.NewStateValue],
+      people?.state,
+      people?.key,
+      pager?.NewStateValue,
+      pager?.AlarmName,
+      fallback?.NewStateValue,
     ];
     assert.deepEqual(statesOf(opened), ['opened', ALARM.id, 'ALARM', ALARM.id, 'ALARM']);
     assert.deepEqual(statesOf(closed), ['closed', ALARM.id, 'OK', ALARM.id, 'OK']);

@@ -51,7 +51,7 @@ export interface Sent {
 }
 
 export function startPeople(options: PeopleOptions): People {
-  const { now, state, monitoring, logger, metrics, aroundCall = async (call) => call() } = options;
+  const { now, state, monitoring, logger, metrics, aroundCall = async (work) => work() } = options;
   const messages: Sent[] = [];
   /** By topic and key. */
   const states = new Map<string, Map<string, string>>();
@@ -73,7 +73,12 @@ export function startPeople(options: PeopleOptions): People {
     states.set(topic, new Map([...(states.get(topic) ?? []), [sent.key, sent.state]]));
   };
   const handle = createNotifyHandler({
-    ...{ state, monitoring, publish, logger, metrics, clock: now },
+    state,
+    monitoring,
+    publish,
+    logger,
+    metrics,
+    clock: now,
     topicArn: 'arn:aws:sns:eu-central-1:999900001111:critical',
     link: async () => 'https://report.example.com/report.html',
   });

@@ -49,7 +49,11 @@ export function startReportStory({ targets, sources }: ReportStoryOptions): Repo
   const metrics = createMetrics('report');
   const now = (): number => story.now;
   const report = createReport({
-    ...{ state, monitoring, clock: now, logger, metrics },
+    state,
+    monitoring,
+    clock: now,
+    logger,
+    metrics,
     fleet: { clusters: [], managementClusters: [] },
     targetsOf: (id) => targets.filter((target) => target.id === id),
     lanes: ['default'],

@@ -116,7 +116,11 @@ export function createSimulator(
     alarming.set(alarm.name, now);
     const changed = (to: 'ALARM' | 'OK', rows: readonly (readonly [string, Dimensions])[]): Transition[] =>
       rows.map(([, contributor]) => ({
-        ...{ at, alarm, contributor, to, actions: actionsIn(alarm, to) },
+        at,
+        alarm,
+        contributor,
+        to,
+        actions: actionsIn(alarm, to),
         from: to === 'OK' ? 'ALARM' : 'OK',
       }));
     const ended = [...before].filter(([key]) => !now.has(key) && (returned.has(key) || vanishing === 'OK'));

@@ -140,7 +140,13 @@ export async function startStory<Clusters extends Readonly<Record<string, Pick<H
   const since = (state: 'from' | 'to') =>
     transitions.filter((change) => change.contributor === undefined && change.at > begun && change[state] === 'ALARM');
   const story: Story<Clusters> = {
-    ...{ clock, aws, hub, clusters, store, people, broken },
+    clock,
+    aws,
+    hub,
+    clusters,
+    store,
+    people,
+    broken,
     async minutes(count) {
       for (let minute = 0; minute < count; minute += 1) {
         // Scheduler does not try again.

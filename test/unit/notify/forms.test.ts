@@ -81,12 +81,46 @@ function mentionsAndLinks(text: string): readonly string[] {
   ];
 }
 
-const fragment = fc.constantFrom(
-  ...['https://', 'http:', '//', 'evil.com', 'www.', 'evil', '.', 'com', '.internal', 'ip-10-0-1-24.ec2.internal'],
-  ...['xn--p1ai', '@here', '@channel', 'user@', '<!channel>', '<@U1>', '<', '>', '|', '[x](', '](', '](https://e)'],
-  ...['![', '`', '```', '\\', '&period;', '&lt;!here&gt;', ' ', '\n', '/', ':', '-', 'é', '😀', 'Fix: '],
+const FRAGMENTS = [
+  'https://',
+  'http:',
+  '//',
+  'evil.com',
+  'www.',
+  'evil',
+  '.',
+  'com',
+  '.internal',
+  'ip-10-0-1-24.ec2.internal',
+  'xn--p1ai',
+  '@here',
+  '@channel',
+  'user@',
+  '<!channel>',
+  '<@U1>',
+  '<',
+  '>',
+  '|',
+  '[x](',
+  '](',
+  '](https://e)',
+  '![',
+  '`',
+  '```',
+  '\\',
+  '&period;',
+  '&lt;!here&gt;',
+  ' ',
+  '\n',
+  '/',
+  ':',
+  '-',
+  'é',
+  '😀',
+  'Fix: ',
   'x'.repeat(40),
-);
+];
+const fragment = fc.constantFrom(...FRAGMENTS);
 const hostile = fc.oneof(
   { weight: 3, arbitrary: fc.array(fragment, { maxLength: 60 }).map((parts) => parts.join('').slice(0, 300)) },
   fc.string({ maxLength: 300 }),
@@ -100,7 +134,12 @@ const hostileMessage: fc.Arbitrary<Message> = fc
     alarm: fc.constantFrom(...ALARM_IDS.filter((id) => isOnSignal(id))),
     state: fc.constantFrom('ALARM', 'OK'),
     isIndexed: fc.boolean(),
-    ...{ id: label, name: label, what: label, story: hostile, object: hostile, reason: hostile },
+    id: label,
+    name: label,
+    what: label,
+    story: hostile,
+    object: hostile,
+    reason: hostile,
   })
   .map(({ alarm, state, isIndexed, id, name, what, story, object, reason }) => {
     const event = contributorEvent(alarm, state, { Cluster: id, Class: what });
@@ -165,7 +204,12 @@ describe('the form of each service', () => {
           expect(mail.subject).toMatch(/^[!-~][ -~]{0,98}$/);
           const ofLines = (text: string) => text.split('\n').filter((line) => !/^(?:Report|Fix|Runbook): /.test(line));
           const texts = [
-            ...[title, description, chat.metadata.threadId, chat.metadata.summary, page.AlarmName, mail.subject],
+            title,
+            description,
+            chat.metadata.threadId,
+            chat.metadata.summary,
+            page.AlarmName,
+            mail.subject,
             ...ofLines(emailOf(mail)),
             ...ofLines(page.AlarmDescription),
             ...ofLines(page.NewStateReason),
