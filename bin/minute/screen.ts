@@ -95,10 +95,10 @@ function clusterLines(
   const [worst] = problemsOf(cluster, now);
   const aliases = also.get(id) ?? [];
   const [problem] = readable ? [] : cluster.findings;
-  const [signal] = cluster.signals;
+  const [urgent] = cluster.signals;
   // Why it is not read.
   const isStory =
-    worst !== undefined && (signal === undefined || signal.id === 'NeverReadFor' || signal.id === 'UnreadableFor');
+    worst !== undefined && (urgent === undefined || urgent.id === 'NeverReadFor' || urgent.id === 'UnreadableFor');
   return [
     row([
       strong(id.length > NAME_COLUMNS ? `${id.slice(0, NAME_COLUMNS - 1)}…` : id.padEnd(NAME_COLUMNS)),

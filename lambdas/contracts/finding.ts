@@ -35,6 +35,7 @@ export type ExpiryFinding<C extends FindingCode = FindingCode> = {
   readonly [K in C]: Contract<typeof Common> & { readonly code: K; readonly facts: Facts<K> };
 }[C];
 
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- never empty
 const BY_CODE = keysOf(FINDING_CODES).map((code) =>
   z.object({ code: z.literal(code), ...COMMON, facts: FACTS[code] }),
 ) as unknown as readonly [z.ZodMiniObject<{ code: z.ZodMiniLiteral<FindingCode> }>];

@@ -108,14 +108,14 @@ const StoredHealth = z.object({
 });
 export type StoredHealth = Contract<typeof StoredHealth>;
 
-/** A series that was above 0 in the last minutes. */
+/** A series that is above 0, or was so lately. */
 const PublishedSeries = z.object({
   signal: z.enum(SIGNAL_IDS),
   /** An id, or `*`. */
   cluster: text(310),
   what: z.optional(text(40)),
-  /** The last tick at which it was above 0, in milliseconds since the epoch. */
-  at: Instant,
+  /** At how many ticks since it was published as 0. */
+  zeros: Count,
 });
 export type PublishedSeries = Contract<typeof PublishedSeries>;
 
@@ -148,7 +148,7 @@ export type FleetIndex = Contract<typeof FleetIndex>;
 export function parseFleetIndex(value: unknown, now: number): FleetIndex | undefined {
   const index = read(FleetIndex, value);
   if (!index.ok) return undefined;
-  const { rebuiltAt, reported, problems, health, series, clusters } = index.value;
+  const { rebuiltAt, reported, problems, health, clusters } = index.value;
   const past = Object.entries(clusters).filter(([id, cluster]) => cluster.id === id && isPast(cluster, now));
   return {
     ...index.value,
@@ -156,7 +156,6 @@ export function parseFleetIndex(value: unknown, now: number): FleetIndex | undef
     reported: isAhead(reported, now) ? undefined : reported,
     problems: problems.filter(({ since }) => !isAhead(since, now)),
     health: isAhead(health?.at, now) ? undefined : health,
-    series: series.filter(({ at }) => !isAhead(at, now)),
     clusters: Object.fromEntries(past.map(([id, cluster]) => [id, withPastParts(cluster, now)])),
   };
 }

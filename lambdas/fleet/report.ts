@@ -149,7 +149,7 @@ export function createReport(options: ReportOptions): Report {
     };
     const health =
       reported < tick && registry !== undefined ? fleetHealth(registry, current, monitoring, now) : undefined;
-    const series = health === undefined ? [] : seriesOf(health, monitoring.alarms, current.series, tick);
+    const series = health === undefined ? [] : seriesOf(health, monitoring.alarms, current.series);
     const index: FleetIndex =
       health === undefined
         ? current
@@ -157,7 +157,7 @@ export function createReport(options: ReportOptions): Report {
             ...current,
             reported: tick,
             health: storedHealth(health),
-            series: publishedSeries(series, current.series, tick),
+            series: publishedSeries(series, current.series),
           };
     if (!(await isWritten(STATE_KEYS.index, index, storedIndex?.etag, all))) return;
     logRebuilt(STATE_KEYS.index, storedIndex, before);

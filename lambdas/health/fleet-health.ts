@@ -114,8 +114,20 @@ export function storedHealth({ at, counts, clusters }: FleetHealth): StoredHealt
     clusters: clusters
       .filter(({ signals }) => signals.length > 0)
       .map(({ id, name, namespace, provider, isManaged, state, signals }) => ({
-        ...{ id, name, namespace, provider, isManaged, state },
-        signals: signals.map(({ command: _, parts: __, ...signal }) => signal),
+        id,
+        name,
+        namespace,
+        provider,
+        isManaged,
+        state,
+        signals: signals.map((one) => ({
+          id: one.id,
+          value: one.value,
+          classes: one.classes,
+          story: one.story,
+          since: one.since,
+          due: one.due,
+        })),
       })),
   };
 }

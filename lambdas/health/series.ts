@@ -1,7 +1,6 @@
 import type { PublishedSeries } from '../contracts/fleet-index.ts';
 import { type AlarmSettings, alarmOfSignal, alarmSetting } from '../tables/alarms.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
-import { MINUTE_MS } from '../time.ts';
 import type { FleetHealth } from './fleet-health.ts';
 
 /** One series of CloudWatch: a contributor of the alarm on its signal. */
@@ -18,21 +17,19 @@ export interface Series {
 export const MAX_CONTRIBUTORS = 10;
 /** Stands for all clusters of a signal and class. No id of a cluster has this character. */
 export const GROUP = '*';
-/** How long a healthy series is published as 0: a contributor without data never closes. Milliseconds. */
-const CLOSING_MS = 10 * MINUTE_MS;
+/** At how many ticks a healthy series is published as 0: a contributor without data never closes. */
+const MAX_ZEROS = 10;
 
 /**
  * The series to publish at a tick: those that reach the threshold of their alarm, as one where they are many, and 0 for
  * those that did so lately. Pure.
  *
- * @param published above 0 at earlier ticks, as the index has it
- * @param tick milliseconds since the epoch
+ * @param published at earlier ticks, as the index has it
  */
 export function seriesOf(
   { clusters }: Pick<FleetHealth, 'clusters'>,
   settings: AlarmSettings,
   published: readonly PublishedSeries[],
-  tick: number,
 ): readonly Series[] {
   const rows = clusters.flatMap(({ id, signals }) =>
     signals.flatMap((signal) => rowsOf(signal).map((row) => ({ ...row, signal: signal.id, cluster: id }))),
@@ -46,18 +43,17 @@ export function seriesOf(
     return [{ ...first, cluster: GROUP, value: Math.max(same.length, thresholdOf(first.signal, settings)) }];
   });
   const keys = new Set(current.map(keyOf));
-  const closing = published.filter((series) => !keys.has(keyOf(series)) && tick - series.at <= CLOSING_MS);
-  return [...current, ...closing.map(({ at: _, ...series }) => ({ ...series, value: 0 }))];
+  const closing = published.filter((series) => !keys.has(keyOf(series)) && series.zeros < MAX_ZEROS);
+  return [...current, ...closing.map(({ signal, cluster, what }) => ({ signal, cluster, what, value: 0 }))];
 }
 
-/** What the next tick must know of these series: when each was last above 0. Pure. */
+/** What the next tick must know of these series. Pure. */
 export function publishedSeries(
   series: readonly Series[],
   published: readonly PublishedSeries[],
-  tick: number,
 ): readonly PublishedSeries[] {
-  const before = new Map(published.map((one) => [keyOf(one), one.at]));
-  return series.map(({ value, ...one }) => ({ ...one, at: value > 0 ? tick : (before.get(keyOf(one)) ?? tick) }));
+  const before = new Map(published.map((one) => [keyOf(one), one.zeros]));
+  return series.map(({ value, ...one }) => ({ ...one, zeros: value > 0 ? 0 : (before.get(keyOf(one)) ?? 0) + 1 }));
 }
 
 /** The values of a signal: one, or one for each class. */

@@ -494,9 +494,9 @@ const WORDS: { readonly [C in FindingCode]: Words<C> } = {
   Acceptance: [
     ({ facts: { code, object, until, isUnused } }, now) => {
       const left = Date.parse(until) - now;
-      const ends = left > 0 ? `ends in ${span(left)}, on ${dayOf(until)}` : `ended on ${dayOf(until)}`;
+      const end = left > 0 ? `ends in ${span(left)}, on ${dayOf(until)}` : `ended on ${dayOf(until)}`;
       const of = object === undefined ? '' : ` of ${object}`;
-      return [`audit.accept of ${code}${of} ${isUnused ? 'matches no finding: remove it' : ends}`];
+      return [`audit.accept of ${code}${of} ${isUnused ? 'matches no finding: remove it' : end}`];
     },
     () => undefined,
   ],

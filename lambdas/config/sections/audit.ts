@@ -146,11 +146,13 @@ function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
   return { warning: level(warning), critical: level(critical) };
 }
 
+function accepted(entry: Written<typeof Acceptance>): string {
+  return JSON.stringify((['cluster', 'code', 'object'] as const).map((key) => entry.at(key).text));
+}
+
 export function auditRules(audit: Written<typeof Audit>): void {
   const { entries } = audit.at('thresholds');
   distinctClasses(entries);
-  const accepted = (entry: Written<typeof Acceptance>) =>
-    JSON.stringify(['cluster', 'code', 'object'].map((key) => entry.at(key as 'code').text));
   for (const [again, { place }] of repeats(audit.at('accept').entries, accepted))
     again.refuse(`accepts what ${place} accepts already; keep one of the two`);
   for (const entry of entries) {
@@ -198,6 +200,6 @@ function distinctClasses(entries: readonly Written<typeof ThresholdEntry>[]): vo
   for (const [entry, { place }] of repeats(general, () => ''))
     entry.refuse(`${place} names no classes either; write classes in one of them, or remove one`);
   const named = entries.flatMap((entry) => entry.at('classes').entries.map((name) => ({ entry, name })));
-  for (const [{ name }, { entry }, key] of repeats(named, ({ name: { text } }) => text))
+  for (const [{ name }, { entry }, key] of repeats(named, (one) => one.name.text))
     name.refuse(`"${printable(key, 60)}" is in ${entry.place} already; keep one of the two`);
 }

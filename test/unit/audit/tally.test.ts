@@ -30,7 +30,7 @@ function findingsFrom(codes: readonly FindingCode[], classes: readonly (Certific
       })
       .map(({ what, kind, object }): ExpiryFinding => {
         const { what: _, ...finding } = expiryFinding({ ...kind, object });
-        return what === undefined ? (finding as ExpiryFinding) : expiryFinding({ ...kind, object, what });
+        return what === undefined ? finding : expiryFinding({ ...kind, object, what });
       }),
     { maxLength: most, size: 'max' },
   );

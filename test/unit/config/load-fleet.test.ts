@@ -251,6 +251,7 @@ policies:
             'etcd-ca': AUTHORITY,
           },
         },
+        accept: [],
       },
       monitoring: {
         auditEveryMinutes: 120,

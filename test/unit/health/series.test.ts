@@ -1,11 +1,10 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { PublishedSeries } from '../../../lambdas/contracts/fleet-index.ts';
 import { GROUP, MAX_CONTRIBUTORS, publishedSeries, type Series, seriesOf } from '../../../lambdas/health/series.ts';
 import type { Signal, SignalId } from '../../../lambdas/tables/signals.ts';
 import { cluster } from '../notify/values.ts';
 
-const MINUTE = 60_000;
 const signal = (id: SignalId, value: number, classes?: Signal['classes']): Signal => ({
   id,
   value,
@@ -20,13 +19,16 @@ const many = (count: number, one: Signal) =>
   fleetOf(Object.fromEntries(Array.from({ length: count }, (_, n) => [`c${n}`, [one]])));
 
 /** Each fleet at its minute; a fleet stays until the next one. */
-function story(fleets: Readonly<Record<number, ReturnType<typeof fleetOf>>>, minutes: number) {
+function story(
+  fleets: Readonly<Record<number, ReturnType<typeof fleetOf>>> | readonly ReturnType<typeof fleetOf>[],
+  minutes: number,
+) {
   let published: readonly PublishedSeries[] = [];
   let now = fleetOf({});
   return Array.from({ length: minutes }, (_, minute) => {
     now = fleets[minute] ?? now;
-    const series = seriesOf(now, {}, published, minute * MINUTE);
-    published = publishedSeries(series, published, minute * MINUTE);
+    const series = seriesOf(now, {}, published);
+    published = publishedSeries(series, published);
     return series;
   });
 }
@@ -41,7 +43,7 @@ describe('seriesOf', () => {
       c: [signal('CertificatesWarning', 4, { 'etcd-server': 4 })],
     });
     const settings = { CertificateWarning: { threshold: 5, severity: 'warning' } } as const;
-    expect(seriesOf(fleet, settings, [], 0)).toEqual([
+    expect(seriesOf(fleet, settings, [])).toEqual([
       { signal: 'CertificatesCritical', cluster: 'a', what: 'etcd-server', value: 2 },
       { signal: 'CertificatesCritical', cluster: 'a', what: 'unknown', value: 1 },
       { signal: 'UnreadableFor', cluster: 'b', value: 600 },
@@ -54,18 +56,18 @@ describe('seriesOf', () => {
   });
 
   it('is one for more than ten clusters, with their number', () => {
-    const ten = seriesOf(many(MAX_CONTRIBUTORS, signal('RequestsHostile', 1)), {}, [], 0);
+    const ten = seriesOf(many(MAX_CONTRIBUTORS, signal('RequestsHostile', 1)), {}, []);
     expect(ten.map((one) => one.cluster)).toEqual(Array.from({ length: 10 }, (_, n) => `c${n}`));
-    expect(seriesOf(many(11, signal('RequestsHostile', 1)), {}, [], 0)).toEqual([
+    expect(seriesOf(many(11, signal('RequestsHostile', 1)), {}, [])).toEqual([
       { signal: 'RequestsHostile', cluster: GROUP, value: 11 },
     ]);
-    expect(seriesOf(many(11, signal('CertificatesCritical', 1, { 'etcd-ca': 1 })), {}, [], 0)).toEqual([
+    expect(seriesOf(many(11, signal('CertificatesCritical', 1, { 'etcd-ca': 1 })), {}, [])).toEqual([
       { signal: 'CertificatesCritical', cluster: GROUP, what: 'etcd-ca', value: 11 },
     ]);
   });
 
   it('reaches the threshold as a group too', () => {
-    const [group] = seriesOf(many(11, signal('UnreadableFor', 5_000)), {}, [], 0);
+    const [group] = seriesOf(many(11, signal('UnreadableFor', 5_000)), {}, []);
     expect(group).toEqual({ signal: 'UnreadableFor', cluster: GROUP, value: 600 });
   });
 
@@ -86,7 +88,7 @@ describe('seriesOf', () => {
     fc.assert(
       fc.property(counts, (each) => {
         const fleets = each.map((count) => many(count, signal('CertificatesCritical', 1, { 'etcd-ca': 1 })));
-        for (const [minute, series] of story({ ...fleets }, each.length).entries()) {
+        for (const [minute, series] of story(fleets, each.length).entries()) {
           expect(new Set(series.map((one) => one.cluster)).size).toBe(series.length);
           const above = series.flatMap(({ cluster: id, value }) => (value > 0 ? [id] : []));
           const ids = fleets[minute]?.clusters.map(({ id }) => id) ?? [];

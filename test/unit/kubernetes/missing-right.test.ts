@@ -31,7 +31,7 @@ function refusing(discovers: boolean) {
     server: 'https://berlin.test',
     stats,
     request,
-    requestText: async (call: Parameters<typeof request>[0]) => String(await request(call)),
+    requestText: async (call: Parameters<typeof request>[0]) => JSON.stringify(await request(call)),
     close() {},
   };
   return { client, remedy: () => missingRight(right) };

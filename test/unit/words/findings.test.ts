@@ -276,7 +276,7 @@ it.each<[FindingCode, object, string, FindingChanges?]>([
   ['SuccessorNotTrusted', { isActivating: true }, '; it is being activated now;'],
   ['RequestStorm', { requester: undefined }, 'there are 30 requests in the cluster, which slows its API server'],
 ])('%s of %j says %s', (code, facts, words, changes) => {
-  const finding = findingOf({ code, ...changes, facts: { ...SAMPLES[code], ...facts } as Facts });
+  const finding = findingOf({ code, ...changes, facts: { ...SAMPLES[code], ...facts } });
   expect(messageOf(finding, NOW)).toContain(words);
 });
 

@@ -73,7 +73,7 @@ describe('every query of Metrics Insights, of alarms and dashboard,', () => {
     const totals = Object.fromEntries(ids.map((id) => [id, 1])) as FleetHealth['totals'];
     const counts = { critical: 1, warning: 0, noted: 0, new: 0, maintenance: 0, well: 0, gone: 0 };
     const health: FleetHealth = { at: '2026-11-21T10:00:00.000Z', clusters, totals, counts, problems: [] };
-    recordHealth(health, seriesOf(health, {}, [], 0), SIGNALS, metrics, Date.now());
+    recordHealth(health, seriesOf(health, {}, []), SIGNALS, metrics, Date.now());
     metrics.publishStoredMetrics();
     for (const { dimensions, metrics: values } of emfRecords(output.text()))
       for (const name of Object.keys(values)) published.add(series(name, Object.keys(dimensions)));
