@@ -1,4 +1,3 @@
-import type { V1Secret } from '@kubernetes/client-node';
 import { type AddressRule, addressesOf } from '../../allowed-addresses.ts';
 import type { SweepTarget } from '../../approval/observe.ts';
 import type { AuditTarget } from '../../audit/audit-target.ts';
@@ -13,13 +12,11 @@ import { type Problem, problemOf } from '../../contracts/problem.ts';
 import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../../contracts/target.ts';
 import { DEFAULT_NAMESPACE } from '../../identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
-import { CLUSTER_NAME } from '../../kubernetes/cluster-api.ts';
+import { readClusterApiSecret } from '../../kubernetes/cluster-api-secret.ts';
 import { type Connection, type Credentials, hostOf } from '../../kubernetes/connection.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
-import { namespacePath } from '../../kubernetes/namespace-path.ts';
 import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
-import { raw, text } from '../../resources/fields.ts';
 
 /** What an audit reads besides; for a context only. */
 export interface OpenTarget extends SweepTarget, Pick<AuditTarget, 'eks' | 'ports'> {
@@ -149,7 +146,7 @@ async function openKubeconfig(
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   const object = `kubeconfig in secret ${secret}`;
   return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
-    const connection = { ...loadSecretKubeconfig(kubeconfig, { credentials: own || undefined }), addresses };
+    const connection = { ...loadSecretKubeconfig(kubeconfig, own || undefined), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
     return createKubernetesClient({ ...connection, expiredServer });
@@ -174,7 +171,7 @@ async function openClusterApi(
     });
   let kubeconfig: string;
   try {
-    kubeconfig = await readClusterApiKubeconfig(management, { namespace, name, signal });
+    kubeconfig = await readClusterApiSecret(management, { namespace, clusterName: name, secret: 'kubeconfig', signal });
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     throw new UnusableTargetError(problemOf(error));
@@ -236,40 +233,4 @@ function machinesFrom(
 ): Pick<SweepTarget, 'management' | 'machinesNamespace'> {
   if (named === undefined) return { machinesNamespace: DEFAULT_NAMESPACE };
   return { management: management ?? workload, machinesNamespace: named.namespace };
-}
-
-/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
-const MAX_SECRET_BYTES = 2 * 1024 * 1024;
-
-/**
- * The kubeconfig that Cluster API stores for a workload cluster in its management cluster: `value` of the Secret
- * `<cluster>-kubeconfig`. It has administrator rights.
- *
- * Source: Cluster API, util/secret.
- *
- * @throws KubernetesError; it contains nothing from the Secret
- */
-export async function readClusterApiKubeconfig(
-  client: KubernetesClient,
-  { namespace, name, signal }: { readonly namespace: string; readonly name: string; readonly signal: AbortSignal },
-): Promise<string> {
-  const object = `get the kubeconfig Secret of a workload cluster on ${client.server}`;
-  if (!CLUSTER_NAME.test(name)) {
-    throw new KubernetesError({
-      kind: 'invalid',
-      object,
-      problem: 'no Cluster can have this name',
-      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
-    });
-  }
-  const path = `/api/v1/${namespacePath(namespace, object)}/secrets/${name}-kubeconfig`;
-  const secret = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
-  const value = text(raw<V1Secret>(secret), 'data', 'value');
-  if (value !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return Buffer.from(value, 'base64').toString('utf8');
-  throw new KubernetesError({
-    kind: 'invalid',
-    object: `Secret ${namespace}/${name}-kubeconfig on ${client.server}`,
-    problem: 'it holds no kubeconfig under the key value',
-    remedy: 'Cluster API writes it again when the Secret is deleted and its controllers run.',
-  });
 }

@@ -6,7 +6,7 @@ import type { DescribeEks } from '../../../bin/eks-cluster.ts';
 import { createReadExec } from '../../../bin/eks-token.ts';
 import { load } from '../../../bin/target.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { ExecRead } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
+import type { ReadExec } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
 import { tokenRefusal, urlOf } from '../aws/authenticator.ts';
 import { type HttpService, startHttpService } from '../aws/http-service.ts';
@@ -81,7 +81,7 @@ const describing =
   });
 const readExec = (exec: JsonObject, server: string) => createReadExec(false, describing())(exec, server, CA);
 
-const asked = (read: ExecRead | undefined) => {
+const asked = (read: ReturnType<ReadExec>) => {
   if (read === undefined) throw new Error('it is not read');
   return read.token();
 };
