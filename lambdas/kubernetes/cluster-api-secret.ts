@@ -29,8 +29,6 @@ export interface ClusterApiSecretName {
   readonly signal: AbortSignal;
 }
 
-/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
-const MAX_SECRET_BYTES = 2 * 1024 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
@@ -44,7 +42,7 @@ export async function readClusterApiSecret(client: KubernetesClient, name: Clust
   const attempt = `get a Secret of a workload cluster on ${client.server}`;
   requireClusterName(clusterName, attempt);
   const path = `/api/v1/${namespacePath(namespace, attempt)}/secrets/${clusterName}-${secret}`;
-  const answer = await client.request({ method: 'GET', path, signal, maxResponseBytes: MAX_SECRET_BYTES });
+  const answer = await client.request({ method: 'GET', path, signal });
   const value = text(raw<V1Secret>(answer), 'data', CLUSTER_API_SECRETS[secret]) ?? '';
   if (BASE64.test(value)) return Buffer.from(value, 'base64').toString('utf8');
   throw empty(client, name);
@@ -71,10 +69,7 @@ function empty(client: KubernetesClient, { namespace, clusterName, secret }: Clu
   return new KubernetesError({
     kind: 'invalid',
     object: `Secret ${namespace}/${clusterName}-${secret} on ${client.server}`,
-    problem: `it holds no ${secret === 'kubeconfig' ? 'kubeconfig with a client certificate' : 'certificate'} under the key ${CLUSTER_API_SECRETS[secret]}`,
-    remedy:
-      secret === 'kubeconfig'
-        ? 'Cluster API writes it again when the Secret is deleted and its controllers run.'
-        : 'Find out who wrote the Secret last: its controllers and its users find none either.',
+    problem: `it holds no certificate under the key ${CLUSTER_API_SECRETS[secret]}`,
+    remedy: 'Its users find none either. Cluster API writes a kubeconfig again when the Secret is deleted.',
   });
 }

@@ -52,11 +52,7 @@ export interface Entry {
 }
 
 /** A context, its cluster and its user. */
-export interface SelectedContext {
-  readonly context: Entry;
-  readonly cluster: Entry;
-  readonly user: Entry;
-}
+export type SelectedContext = Readonly<Record<'context' | 'cluster' | 'user', Entry>>;
 
 /** Characters in a Secret. A kubeconfig of one cluster, with two CA certificates and a client certificate, has 20,000. */
 const MAX_SECRET_LENGTH = 64 * 1024;
@@ -68,21 +64,21 @@ const WRITE_AGAIN = 'Write it again: kubectl config view --raw --flatten --minif
 const message = (problem: string, remedy: string) => `${problem}\n${remedy}`;
 
 /** Text, absent if it is empty or null. */
-const textThat = (isValid: (text: string) => boolean, problem: string, remedy: string) =>
+const textThat = (isValid: (text: string) => boolean = () => true, problem = '', remedy = '') =>
   z.pipe(
     z.transform((value: unknown) => (value === null || value === '' ? undefined : value)),
     z.optional(z.string().check(z.refine(isValid, message(problem, remedy)))),
   );
-export const Text = textThat(() => true, '', '');
+export const Text = textThat();
 
 const PemData = z.pipe(
-  textThat(isBase64, 'it is not base64', 'Write the PEM text in base64.'),
+  textThat(
+    (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data.replaceAll(/\s/g, '')),
+    'it is not base64',
+    'Write the PEM text in base64.',
+  ),
   z.transform((data: string | undefined) => data && Buffer.from(data, 'base64').toString('latin1')),
 );
-
-function isBase64(data: string): boolean {
-  return /^[A-Za-z0-9+/]+={0,2}$/.test(data.replaceAll(/\s/g, ''));
-}
 
 /** A field that must not be set. */
 export const never = (problem: string, remedy: string) =>
@@ -106,8 +102,8 @@ export const Cluster = z.object({
   'proxy-url': never('proxies are not used', 'Remove it and give certmarshal a direct route.'),
 });
 
-const BASIC = never('Kubernetes has not accepted passwords since 1.19', 'Use a token or a client certificate.');
-const OTHER_IDENTITY = never(
+const NO_PASSWORD = never('Kubernetes has not accepted passwords since 1.19', 'Use a token or a client certificate.');
+const NO_IMPERSONATION = never(
   'impersonation is not supported',
   'Give the user its own credentials; certmarshal rbac prints the rights it needs.',
 );
@@ -119,12 +115,12 @@ export const User = z.object({
     'auth providers are not supported, as in kubectl since 1.26',
     'Use a token, a client certificate, or exec where that is allowed.',
   ),
-  username: BASIC,
-  password: BASIC,
-  as: OTHER_IDENTITY,
-  'as-uid': OTHER_IDENTITY,
-  'as-groups': OTHER_IDENTITY,
-  'as-user-extra': OTHER_IDENTITY,
+  username: NO_PASSWORD,
+  password: NO_PASSWORD,
+  as: NO_IMPERSONATION,
+  'as-uid': NO_IMPERSONATION,
+  'as-groups': NO_IMPERSONATION,
+  'as-user-extra': NO_IMPERSONATION,
 });
 
 const Name = z.string().check(z.minLength(1, message('it is empty', 'Complete or remove the entry.')));

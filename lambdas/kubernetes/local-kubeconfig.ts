@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod/mini';
-import { type JsonObject, text } from '../resources/fields.ts';
+import { field, isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import type { Credentials, TokenSource } from './connection.ts';
 import {
   Cluster,
@@ -49,7 +49,7 @@ const Fields = z.object({
     'client-key': Text,
     tokenFile: Text,
     exec: z.nullish(
-      z.looseObject({
+      z.object({
         apiVersion: Text,
         command: z.string(),
         args: z.nullish(z.array(z.string())),
@@ -86,15 +86,17 @@ export async function loadLocalKubeconfig(
     await dataOrFile(selected.user, user, 'client-key'),
     (await fileOf(selected.user, 'tokenFile', user.tokenFile)) ?? user.token,
   );
+  // Source: client-go, plugin/pkg/client/auth/exec/exec.go, `UpdateTransportConfig`.
   if (own !== undefined || !user.exec) return loaded(selected, cluster, caPem, own);
-  // The server must prove the name it is reached by.
+  const exec = field(selected.user.content, 'exec');
   const caData = text(selected.cluster.content, 'certificate-authority-data');
-  const read = cluster['tls-server-name'] === undefined ? readExec?.(user.exec, cluster.server, caData) : undefined;
-  if (read !== undefined)
-    return {
-      ...loaded(selected, cluster, caPem, { kind: 'token', token: read.token }),
-      awsProfile: read.awsProfile,
-    };
+  // The server must prove the name it is reached by.
+  const mayRead = isJsonObject(exec) && cluster['tls-server-name'] === undefined;
+  const read = mayRead ? readExec?.(exec, cluster.server, caData) : undefined;
+  if (read !== undefined) {
+    const { token, awsProfile } = read;
+    return { ...loaded(selected, cluster, caPem, { kind: 'token', token }), awsProfile };
+  }
   if (allowExec) return loaded(selected, cluster, caPem, await run(user.exec, selected.user, execTimeoutMs));
   throw failure(
     `${selected.user.where}.exec`,
@@ -112,8 +114,7 @@ async function fileOf({ where, directory }: Entry, name: string, path: string | 
   try {
     return path === undefined ? undefined : await readFile(resolve(directory, path), 'utf8');
   } catch (error) {
-    const problem = error instanceof Error ? printable(error.message) : 'the file cannot be read';
-    throw failure(`${where}.${name}`, problem, 'Fix the file, or its name in the kubeconfig.');
+    throw failure(`${where}.${name}`, printable(String(error)), 'Fix the file, or its name in the kubeconfig.');
   }
 }
 
@@ -125,10 +126,10 @@ async function run(
 ): Promise<Credentials | undefined> {
   const problemOf = (problem: string) =>
     failure(`${where}.exec`, problem, 'Fix the command that the kubeconfig names.');
-  const info = { apiVersion, kind: 'ExecCredential', spec: { interactive: false } };
-  const variables = { ...Object.fromEntries((env ?? []).map(({ name, value }) => [name, value])) };
+  const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec: { interactive: false } });
+  const variables = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
   const options = {
-    env: { ...process.env, ...variables, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+    env: { ...process.env, ...variables, KUBERNETES_EXEC_INFO: info },
     timeout,
     killSignal: 'SIGKILL',
   } as const;

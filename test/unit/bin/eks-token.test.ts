@@ -185,7 +185,6 @@ describe('a kubeconfig of EKS', () => {
     ['another server', 'https://127.0.0.1:1', { exec: execOf() }, {}],
     ['one argument more', ENDPOINT, { exec: execOf(undefined, '--debug') }, {}],
     ['another name to prove', ENDPOINT, { exec: execOf() }, { 'tls-server-name': 'evil.example' }],
-    ['another credential beside it', ENDPOINT, { exec: execOf(), token: 'not-a-secret' }, {}],
   ])('needs --allow-exec with %s', async (_, server, user, cluster) => {
     await expect(opened(server, user, cluster)).rejects.toThrow(
       'users[0].user.exec: it runs a command to get credentials, which is not allowed. If you trust the file, pass --allow-exec.',
