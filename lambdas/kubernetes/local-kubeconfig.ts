@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import * as z from 'zod/mini';
+import { readJson } from '../contracts/contract.ts';
 import { field, isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import type { Credentials, TokenSource } from './connection.ts';
 import {
@@ -142,10 +143,8 @@ async function run(
       else fail(problemOf(`the command failed (${printable(stderr) || error.code})`));
     });
   });
-  try {
-    const { status } = ExecCredential.parse(JSON.parse(output));
-    return credentialsOf(status.clientCertificateData, status.clientKeyData, status.token);
-  } catch {
-    throw problemOf('the command did not write an ExecCredential');
-  }
+  const answer = readJson(ExecCredential, output, 1024 * 1024);
+  if (!answer.ok) throw problemOf('the command did not write an ExecCredential');
+  const { clientCertificateData, clientKeyData, token } = answer.value.status;
+  return credentialsOf(clientCertificateData, clientKeyData, token);
 }
