@@ -433,36 +433,30 @@ async function openManagement(
   return provider === 'eks-anywhere' ? workload : undefined;
 }
 
-/** @throws UsageError; its cause is a KubeconfigError if the files are readable but unusable */
+/** @throws UsageError */
 export async function load(
   files: readonly string[],
-  {
-    context,
-    allowExec,
-    option = '--kubeconfig',
-  }: Pick<TargetOptions, 'context' | 'allowExec'> & { readonly option?: string },
+  { context, allowExec, option }: Pick<TargetOptions, 'context' | 'allowExec'> & { readonly option?: string },
 ): Promise<LoadedKubeconfig> {
-  const read = await readKubeconfigFiles(files, option);
-  try {
-    return await loadLocalKubeconfig(read, { context, allowExec, readExec: createReadExec(allowExec === true) });
-  } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error;
-    throw new UsageError(files.length === 1 ? `${files[0]}: ${error.message}` : error.message, { cause: error });
-  }
+  return readKubeconfigs(
+    files,
+    async (read) => loadLocalKubeconfig(read, { context, allowExec, readExec: createReadExec(allowExec === true) }),
+    option,
+  );
 }
 
-/** @throws UsageError */
-export async function readKubeconfigFiles(
+/** @throws UsageError; its cause is a KubeconfigError if the files are readable but unusable */
+export async function readKubeconfigs<T>(
   files: readonly string[],
+  read: (files: readonly KubeconfigFile[]) => T | Promise<T>,
   option = '--kubeconfig',
-): Promise<readonly KubeconfigFile[]> {
-  return Promise.all(
-    files.map(async (file) => ({
-      text: await readTextFile(file, option),
-      directory: dirname(file),
-      name: files.length === 1 ? undefined : file,
-    })),
-  );
+): Promise<T> {
+  const texts = files.map(async (name) => ({ text: await readTextFile(name, option), directory: dirname(name), name }));
+  try {
+    return await read(await Promise.all(texts));
+  } catch (error) {
+    throw error instanceof KubeconfigError ? new UsageError(error.message, { cause: error }) : error;
+  }
 }
 
 /**

@@ -329,11 +329,7 @@ function secretDoor(
         const { authenticatorId } = access;
         if (authenticatorId === undefined) return { ...loadSecretKubeconfig(text), addresses, expiredServer };
         const token = () => aws.signToken(authenticatorId, regionOf(access.secret));
-        const connection = {
-          ...loadSecretKubeconfig(text, { credentials: { kind: 'token', token } }),
-          addresses,
-          expiredServer,
-        };
+        const connection = { ...loadSecretKubeconfig(text, { kind: 'token', token }), addresses, expiredServer };
         const foreign = whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
         if (foreign === undefined) return connection;
         return failed(foreign.message, { text: foreign.remedy });

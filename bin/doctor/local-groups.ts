@@ -1,12 +1,7 @@
 import { delimiter } from 'node:path';
 import { type Connection, parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
-import {
-  FILE_LIMITS,
-  KubeconfigError,
-  type LoadedKubeconfig,
-  selectCluster,
-  textOf,
-} from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { KubeconfigError, type LoadedKubeconfig, selectContext } from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { text } from '../../lambdas/resources/fields.ts';
 import { UsageError } from '../exit-codes.ts';
 import {
   entryOf,
@@ -20,7 +15,7 @@ import {
   namespaceOf,
   providerOf,
   quote,
-  readKubeconfigFiles,
+  readKubeconfigs,
   type TargetOptions,
 } from '../target.ts';
 import type { CheckGroup, Fix } from './check.ts';
@@ -32,7 +27,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
   const expiredServer = expiredServerOf(options);
   const files = kubeconfigFiles(options, process.env);
   const file = files.join(delimiter);
-  const workload = await tryToLoad(files, options);
+  const workload = await orProblem(load(files, options));
   const named = workload instanceof KubeconfigError ? await clusterIn(files, options.context) : workload;
   const provider = providerOf(options.provider, named?.server ?? 'https://unknown.invalid');
   const found = named && nameOf(named);
@@ -55,7 +50,7 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
       management:
         managers.length === 0
           ? undefined
-          : door(managers.join(delimiter), await tryToLoad(managers, source), renew(true), 'never'),
+          : door(managers.join(delimiter), await orProblem(load(managers, source)), renew(true), 'never'),
     },
     group,
   );
@@ -64,9 +59,9 @@ export async function localGroups(options: TargetOptions, group: GroupOptions, f
 type Loaded = LoadedKubeconfig | KubeconfigError;
 
 /** @throws UsageError for an unreadable file */
-async function tryToLoad(files: readonly string[], options: Parameters<typeof load>[1]): Promise<Loaded> {
+async function orProblem<T>(read: Promise<T>): Promise<T | KubeconfigError> {
   try {
-    return await load(files, options);
+    return await read;
   } catch (error) {
     if (error instanceof UsageError && error.cause instanceof KubeconfigError) return error.cause;
     throw error;
@@ -74,18 +69,11 @@ async function tryToLoad(files: readonly string[], options: Parameters<typeof lo
 }
 
 /** The cluster entry of a kubeconfig that is otherwise unusable. */
-async function clusterIn(
-  files: readonly string[],
-  context: string | undefined,
-): Promise<Pick<LoadedKubeconfig, 'cluster' | 'server'> | undefined> {
-  try {
-    const { cluster } = selectCluster(await readKubeconfigFiles(files), context, FILE_LIMITS);
-    const server = textOf(cluster, 'server') ?? '';
-    return typeof parseServerUrl(server) === 'string' ? undefined : { cluster: cluster.name, server };
-  } catch (error) {
-    if (error instanceof KubeconfigError) return undefined;
-    throw error;
-  }
+async function clusterIn(files: readonly string[], context: string | undefined) {
+  const cluster = await orProblem(readKubeconfigs(files, (read) => selectContext(read, context).cluster));
+  if (cluster instanceof KubeconfigError) return undefined;
+  const server = text(cluster.content, 'server') ?? '';
+  return typeof parseServerUrl(server) === 'string' ? undefined : { cluster: cluster.name, server };
 }
 
 function door(file: string, loaded: Loaded, renew: Fix, expiredServer: Connection['expiredServer']): Door {

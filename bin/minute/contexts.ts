@@ -2,18 +2,10 @@ import { regionOfEksEndpoint } from '../../lambdas/aws/eks-endpoint.ts';
 import type { Fleet } from '../../lambdas/config/fleet.ts';
 import type { Target } from '../../lambdas/contracts/target.ts';
 import { parseServerUrl } from '../../lambdas/kubernetes/connection.ts';
-import {
-  FILE_LIMITS,
-  KubeconfigError,
-  type ListedContext,
-  listContexts,
-} from '../../lambdas/kubernetes/kubeconfig-document.ts';
+import { type ListedContext, listContexts } from '../../lambdas/kubernetes/kubeconfig-document.ts';
 import type { AuditTargetOptions } from '../commands/audit/target.ts';
 import { UsageError } from '../exit-codes.ts';
-import { entryOf, kubeconfigFiles, load, nameOf, namespaceOf, providerOf, readKubeconfigFiles } from '../target.ts';
-
-/** More than any real kubeconfig has. */
-const MAX_CONTEXTS = 1_000;
+import { entryOf, kubeconfigFiles, load, nameOf, namespaceOf, providerOf, readKubeconfigs } from '../target.ts';
 
 export const LANE = 'default';
 
@@ -42,19 +34,7 @@ export async function everyContext(
   for (const [flag, given] of Object.entries({ '--context': context, '--cluster': cluster, '--provider': provider }))
     if (given !== undefined)
       throw new UsageError(`${flag} names one cluster, --all-contexts takes all: leave out one of them.`);
-  const files = kubeconfigFiles(options, env);
-  const read = await readKubeconfigFiles(files);
-  try {
-    const listed = listContexts(read, FILE_LIMITS);
-    if (listed.length > MAX_CONTEXTS)
-      throw new UsageError(
-        `The kubeconfig has ${listed.length} contexts; --all-contexts takes at most ${MAX_CONTEXTS}.`,
-      );
-    return clustersOf(listed);
-  } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error;
-    throw new UsageError(files.length === 1 ? `${files[0]}: ${error.message}` : error.message, { cause: error });
-  }
+  return clustersOf(await readKubeconfigs(kubeconfigFiles(options, env), listContexts));
 }
 
 /**

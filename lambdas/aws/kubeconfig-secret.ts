@@ -5,8 +5,6 @@ import {
   SecretsManagerServiceException,
 } from '@aws-sdk/client-secrets-manager';
 
-/** The largest secret that Secrets Manager stores, in bytes (Secrets Manager quotas). */
-const MAX_SECRET = 65_536;
 /** Time for all tries of one read. Milliseconds. */
 const DEADLINE_MS = 5_000;
 
@@ -15,7 +13,7 @@ const DEADLINE_MS = 5_000;
  *
  * - `not-found`: it does not exist, or is scheduled for deletion.
  * - `denied`: the function may not read it, or may not use its key.
- * - `unusable`: it has no text, or more than a kubeconfig.
+ * - `unusable`: it has no text.
  * - `unavailable`: Secrets Manager did not answer in time, or throttled. Says nothing about the secret.
  */
 export type SecretProblem = 'not-found' | 'denied' | 'unusable' | 'unavailable';
@@ -65,9 +63,6 @@ export function createSecretReader(options: SecretsManagerClientConfig = {}): Re
     clients.set(region, client);
     const text = await secretString(client, arn, signal);
     if (text === undefined) throw new KubeconfigSecretError('unusable', arn, 'it holds binary data');
-    if (text.trim() === '') throw new KubeconfigSecretError('unusable', arn, 'it is empty');
-    if (Buffer.byteLength(text) > MAX_SECRET)
-      throw new KubeconfigSecretError('unusable', arn, `it is larger than ${MAX_SECRET} bytes`);
     return text;
   };
 }

@@ -1,9 +1,9 @@
 import type { V1Secret } from '@kubernetes/client-node';
 import { raw, text } from '../resources/fields.ts';
 import type { KubernetesClient } from './client.ts';
-import { CLUSTER_NAME } from './cluster-api.ts';
+import { requireClusterName } from './cluster-api.ts';
 import { KubernetesError } from './errors.ts';
-import { KubeconfigError, SECRET_LIMITS, selectContext } from './kubeconfig-document.ts';
+import { KubeconfigError, selectContext } from './kubeconfig-document.ts';
 import { kubeconfigRight } from './missing-right.ts';
 import { namespacePath } from './namespace-path.ts';
 
@@ -30,56 +30,51 @@ export interface ClusterApiSecretName {
   readonly signal: AbortSignal;
 }
 
-/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
-const MAX_SECRET_BYTES = 2 * 1024 * 1024;
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /**
- * The certificates in one of the {@link CLUSTER_API_SECRETS}, as PEM text. Drops the private keys in the same answer;
- * of a kubeconfig only the client certificate of its current user is returned.
+ * The text in one of the {@link CLUSTER_API_SECRETS}. Drops the private keys in the same answer; a kubeconfig has one,
+ * of an administrator.
  *
  * @throws KubernetesError; `invalid` without text under the key. It contains nothing from the Secret.
  */
-export async function readClusterApiCertificates(
-  client: KubernetesClient,
-  { namespace, clusterName, secret, signal }: ClusterApiSecretName,
-): Promise<string> {
+export async function readClusterApiSecret(client: KubernetesClient, name: ClusterApiSecretName): Promise<string> {
+  const { namespace, clusterName, secret, signal } = name;
   const attempt = `get a Secret of a workload cluster on ${client.server}`;
-  if (!CLUSTER_NAME.test(clusterName)) {
-    throw new KubernetesError({
-      kind: 'invalid',
-      object: attempt,
-      problem: 'no Cluster can have this name',
-      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
-    });
-  }
+  requireClusterName(clusterName, attempt);
   const path = `/api/v1/${namespacePath(namespace, attempt)}/secrets/${clusterName}-${secret}`;
   const right =
     secret === 'kubeconfig'
       ? kubeconfigRight(namespace, clusterName)
       : { options: ` --management --audit-secrets --cluster-secrets-of ${namespace}/${clusterName}` };
-  const answer = await client.request({ method: 'GET', path, right, signal, maxResponseBytes: MAX_SECRET_BYTES });
-  const key = CLUSTER_API_SECRETS[secret];
-  const value = text(raw<V1Secret>(answer), 'data', key) ?? '';
-  const decoded = BASE64.test(value) ? Buffer.from(value, 'base64').toString('utf8') : '';
-  const pem = secret === 'kubeconfig' ? clientCertificate(decoded) : decoded;
-  if (pem !== undefined && pem !== '') return pem;
-  throw new KubernetesError({
-    kind: 'invalid',
-    object: `Secret ${namespace}/${clusterName}-${secret} on ${client.server}`,
-    problem: `it holds no certificate under the key ${key}`,
-    remedy: 'Find out who wrote the Secret last: its controllers and its users find no certificate either.',
-  });
+  const answer = await client.request({ method: 'GET', path, right, signal });
+  const value = text(raw<V1Secret>(answer), 'data', CLUSTER_API_SECRETS[secret]) ?? '';
+  if (BASE64.test(value)) return Buffer.from(value, 'base64').toString('utf8');
+  throw empty(client, name);
 }
 
-function clientCertificate(kubeconfig: string): string | undefined {
+/** The certificates in it, as PEM text; of a kubeconfig the client certificate of its current user. */
+export async function readClusterApiCertificates(
+  client: KubernetesClient,
+  name: ClusterApiSecretName,
+): Promise<string> {
+  const value = await readClusterApiSecret(client, name);
+  if (name.secret !== 'kubeconfig') return value;
   try {
-    const data = selectContext(kubeconfig, undefined, SECRET_LIMITS).user.content['client-certificate-data'];
-    const base64 = typeof data === 'string' ? data.replaceAll(/\s/g, '') : '';
-    return BASE64.test(base64) ? Buffer.from(base64, 'base64').toString('utf8') : undefined;
+    const data = text(selectContext(value).user.content, 'client-certificate-data');
+    if (data) return Buffer.from(data, 'base64').toString('latin1');
   } catch (error) {
     // Its message could quote names from the Secret.
-    if (error instanceof KubeconfigError) return undefined;
-    throw error;
+    if (!(error instanceof KubeconfigError)) throw error;
   }
+  throw empty(client, name);
+}
+
+function empty(client: KubernetesClient, { namespace, clusterName, secret }: ClusterApiSecretName): KubernetesError {
+  return new KubernetesError({
+    kind: 'invalid',
+    object: `Secret ${namespace}/${clusterName}-${secret} on ${client.server}`,
+    problem: `it holds no certificate under the key ${CLUSTER_API_SECRETS[secret]}`,
+    remedy: 'Its users find none either. Cluster API writes a kubeconfig again when the Secret is deleted.',
+  });
 }

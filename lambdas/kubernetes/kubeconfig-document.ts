@@ -1,6 +1,6 @@
-import { type Document, isScalar, LineCounter, parseDocument, visit } from 'yaml';
-import { isJsonObject, type JsonObject } from '../resources/fields.ts';
-import { yamlFault } from '../yaml-fault.ts';
+import { load, YAMLException } from 'js-yaml';
+import * as z from 'zod/mini';
+import { field, text } from '../resources/fields.ts';
 import { parseCaBundle } from './ca-bundle.ts';
 import { type Connection, type Credentials, isServerName, parseServerUrl } from './connection.ts';
 import { printable } from './printable.ts';
@@ -20,124 +20,131 @@ export interface KubeconfigProblem {
   readonly remedy: string;
 }
 
-/** Most problems that are listed. */
-const MAX_PROBLEMS = 20;
-
-/** An unusable kubeconfig, with the first 20 problems and the number of others. Quotes names only, no values. */
+/** An unusable kubeconfig. Quotes names only, no values. */
 export class KubeconfigError extends Error {
   override readonly name = 'KubeconfigError';
   readonly problems: readonly KubeconfigProblem[];
 
-  constructor(all: readonly KubeconfigProblem[]) {
-    const more = all.length - MAX_PROBLEMS;
-    const problems = all.slice(0, MAX_PROBLEMS);
-    if (more > 0)
-      problems.push({ where: 'kubeconfig', problem: `and ${more} more problems`, remedy: 'Fix the others first.' });
+  constructor(...problems: readonly KubeconfigProblem[]) {
     super(problems.map(({ where, problem, remedy }) => `${where}: ${problem}. ${remedy}`).join('\n'));
     this.problems = problems;
   }
-}
-
-/** The position of an entry in a kubeconfig, its name and its content. */
-export interface Entry {
-  readonly where: string;
-  readonly name: string;
-  readonly content: JsonObject;
-  /** Base of its relative paths. */
-  readonly directory: string;
 }
 
 export interface KubeconfigFile {
   readonly text: string;
   /** Base of its relative paths: the directory of the file. */
   readonly directory: string;
-  /** Its path, a prefix of problems; absent for a single file. */
-  readonly name?: string | undefined;
+  /** Its path, a prefix of problems. */
+  readonly name: string;
 }
 
-/** A context, its cluster, and the list that contains it. */
-export interface SelectedCluster {
-  readonly context: Entry;
-  readonly cluster: Entry;
-  readonly clusters: readonly Entry[];
+/** The text in a Secret, or the files of the person at the keyboard. */
+export type KubeconfigText = string | readonly KubeconfigFile[];
+
+/** An entry of one of the lists; its content is not checked. */
+export interface Entry {
+  readonly where: string;
+  readonly name: string;
+  readonly content: unknown;
+  /** Base of its relative paths. */
+  readonly directory: string;
 }
 
-/** The same with the user. */
-export interface SelectedContext extends SelectedCluster {
-  readonly user: Entry;
-  readonly users: readonly Entry[];
-}
+/** A context, its cluster and its user. */
+export type SelectedContext = Readonly<Record<'context' | 'cluster' | 'user', Entry>>;
 
-/** Builds a connection once everything was checked. */
-export function loaded(
-  { context, cluster }: SelectedCluster,
-  caPem: string | undefined,
-  credentials: Credentials,
-): LoadedKubeconfig {
-  const tlsServerName = textOf(cluster, 'tls-server-name');
-  return {
-    context: context.name,
-    cluster: cluster.name,
-    server: textOf(cluster, 'server') ?? '',
-    caPem,
-    tlsServerName,
-    credentials,
-  };
-}
+/** Characters in a Secret. A kubeconfig of one cluster, with two CA certificates and a client certificate, has 20,000. */
+const MAX_SECRET_LENGTH = 64 * 1024;
+/** Most problems that are listed at once. */
+const MAX_PROBLEMS = 20;
+const WRITE_AGAIN = 'Write it again: kubectl config view --raw --flatten --minify.';
 
-/** Bounds of parsed text. */
-export interface TextLimits {
-  /** Characters. */
-  readonly length: number;
-  /**
-   * Characters with a possible meaning in YAML: all but letters, digits, and those of base64 and names; line ends
-   * count.
-   */
-  readonly marks: number;
-  /** The slowest of them: brackets, anchors, tags, directives, explicit keys, escapes. */
-  readonly slowMarks: number;
-}
+/** The message of an issue: the problem, and the remedy in a line of its own. */
+const message = (problem: string, remedy: string) => `${problem}\n${remedy}`;
 
-/**
- * For a file of the person at the keyboard: 1,000 clusters with CA, client certificate and key have 5.4 million
- * characters, parsed in a quarter of a second.
- */
-export const FILE_LIMITS: TextLimits = { length: 8 * 1024 * 1024, marks: Infinity, slowMarks: Infinity };
+/** Text, absent if it is empty or null. */
+const textThat = (isValid: (text: string) => boolean = () => true, problem = '', remedy = '') =>
+  z.pipe(
+    z.transform((value: unknown) => (value === null || value === '' ? undefined : value)),
+    z.optional(z.string().check(z.refine(isValid, message(problem, remedy)))),
+  );
+export const Text = textThat();
 
-/**
- * Parsing blocks the thread: up to 0.05 ms a mark, and quadratic in the slow ones. A kubeconfig of one cluster with two
- * CA certificates and a client certificate has 20,000 characters; with base64 in lines of 64 it has 400 marks, and as
- * JSON 20 brackets.
- */
-export const SECRET_LIMITS: TextLimits = { length: 64 * 1024, marks: 800, slowMarks: 100 };
+const PemData = z.pipe(
+  textThat(
+    (data) => /^[A-Za-z0-9+/]+={0,2}$/.test(data.replaceAll(/\s/g, '')),
+    'it is not base64',
+    'Write the PEM text in base64.',
+  ),
+  z.transform((data: string | undefined) => data && Buffer.from(data, 'base64').toString('latin1')),
+);
+
+/** A field that must not be set. */
+export const never = (problem: string, remedy: string) =>
+  z.optional(z.unknown().check(z.refine((value) => !value, message(problem, remedy))));
+
+const NO_SERVER = message(
+  'it is not an https:// URL, or has a user name, a query or a fragment',
+  'Give the https:// URL of the API server.',
+);
+
+// Source of the fields: client-go, tools/clientcmd/api/v1/types.go.
+export const Cluster = z.object({
+  server: z.string(NO_SERVER).check(z.refine((server) => typeof parseServerUrl(server) !== 'string', NO_SERVER)),
+  'certificate-authority-data': PemData,
+  'tls-server-name': textThat(
+    isServerName,
+    'it is neither a DNS name nor an IP address',
+    'Give a name that the serving certificate has, or remove it.',
+  ),
+  'insecure-skip-tls-verify': never('TLS must be verified', 'Remove it and give certificate-authority-data.'),
+  'proxy-url': never('proxies are not used', 'Remove it and give certmarshal a direct route.'),
+});
+
+const NO_PASSWORD = never('Kubernetes has not accepted passwords since 1.19', 'Use a token or a client certificate.');
+const NO_IMPERSONATION = never(
+  'impersonation is not supported',
+  'Give the user its own credentials; certmarshal rbac prints the rights it needs.',
+);
+export const User = z.object({
+  token: Text,
+  'client-certificate-data': PemData,
+  'client-key-data': PemData,
+  'auth-provider': never(
+    'auth providers are not supported, as in kubectl since 1.26',
+    'Use a token, a client certificate, or exec where that is allowed.',
+  ),
+  username: NO_PASSWORD,
+  password: NO_PASSWORD,
+  as: NO_IMPERSONATION,
+  'as-uid': NO_IMPERSONATION,
+  'as-groups': NO_IMPERSONATION,
+  'as-user-extra': NO_IMPERSONATION,
+});
+
+const Name = z.string().check(z.minLength(1, message('it is empty', 'Complete or remove the entry.')));
+const Kubeconfig = z.object({
+  contexts: z.nullish(z.array(z.object({ name: Name, context: z.unknown() }))),
+  clusters: z.nullish(z.array(z.object({ name: Name, cluster: z.unknown() }))),
+  users: z.nullish(z.array(z.object({ name: Name, user: z.unknown() }))),
+  'current-context': Text,
+});
 
 /**
  * Parses a kubeconfig and follows one context to its cluster and user. Loads and runs nothing.
  *
- * @param source a text, or files merged as client-go does: of entries with the same name the first counts as a whole,
- * and of current-context the first that names one. Source: client-go, tools/clientcmd/loader.go,
- * `ClientConfigLoadingRules.Load`
  * @param wanted name of the context. @default current-context
+ * @returns for an unknown user, one without fields
  * @throws KubeconfigError
  */
-export function selectContext(source: KubeconfigText, wanted: string | undefined, limits: TextLimits): SelectedContext {
-  const { current, contexts, clusters, users } = readKubeconfig(source, limits, ['contexts', 'clusters', 'users']);
-  const problems: KubeconfigProblem[] = [];
-  const context = contextOf(current, contexts, wanted);
-  const cluster = follow(context, 'cluster', clusters, problems);
-  const user = follow(context, 'user', users, problems);
-  if (cluster === undefined || user === undefined) throw new KubeconfigError(problems);
-  return { context, cluster, user, clusters, users };
-}
-
-/** The same for a caller with credentials of its own: the users of the kubeconfig are ignored. */
-export function selectCluster(source: KubeconfigText, wanted: string | undefined, limits: TextLimits): SelectedCluster {
-  const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
-  const problems: KubeconfigProblem[] = [];
-  const context = contextOf(current, contexts, wanted);
-  const cluster = follow(context, 'cluster', clusters, problems);
-  if (cluster === undefined) throw new KubeconfigError(problems);
-  return { context, cluster, clusters };
+export function selectContext(source: KubeconfigText, wanted?: string): SelectedContext {
+  const { current, contexts, clusters, users } = readLists(source);
+  const context = entryOf(contexts, 'context', wanted ?? current, 'contexts');
+  const cluster = entryOf(clusters, 'cluster', text(context.content, 'cluster'), `${context.where}.cluster`);
+  const name = text(context.content, 'user') ?? '';
+  const user = users.find((entry) => entry.name === name);
+  return { context, cluster, user: user ?? { ...context, where: `${context.where}.user`, name, content: {} } };
 }
 
 /** A context and its cluster; the cluster's fields are undefined if the context leads to none. */
@@ -151,293 +158,139 @@ export interface ListedContext {
 }
 
 /** Every context, the current one first. @throws KubeconfigError */
-export function listContexts(source: KubeconfigText, limits: TextLimits): readonly ListedContext[] {
-  const { current, contexts, clusters } = readKubeconfig(source, limits, ['contexts', 'clusters']);
-  const listed = contexts.map((context) => {
-    const cluster = clusters.find(({ name }) => name === textOf(context, 'cluster'));
-    return {
-      context: context.name,
-      cluster: cluster?.name,
-      server: cluster && textOf(cluster, 'server'),
-      serverName: cluster && textOf(cluster, 'tls-server-name'),
-    };
-  });
-  return [
-    ...listed.filter(({ context }) => context === current),
-    ...listed.filter(({ context }) => context !== current),
-  ];
-}
-
-/** The text of a kubeconfig without file references, or its files. */
-export type KubeconfigText = string | readonly KubeconfigFile[];
-
-/** The lists of a kubeconfig, each with the field of its entries besides the name. */
-const LISTS = { contexts: 'context', clusters: 'cluster', users: 'user' } as const;
-type ListName = keyof typeof LISTS;
-
-/** @param lists the required ones; others are ignored */
-function readKubeconfig(
-  source: KubeconfigText,
-  limits: TextLimits,
-  lists: readonly ListName[],
-): Readonly<Record<ListName, readonly Entry[]>> & { readonly current: string } {
-  const files = typeof source === 'string' ? [{ text: source, directory: '.' }] : source;
-  const parsed = files.map((file) => ({ ...file, document: parsedFile(file, limits) }));
-  const problems: KubeconfigProblem[] = [];
-  const found: Record<ListName, readonly Entry[]> = { contexts: [], clusters: [], users: [] };
-  for (const list of lists) {
-    const all = parsed.flatMap(({ document, ...file }) => entries(document, list, file, problems));
-    const first = new Map(all.toReversed().map((entry) => [entry.name, entry]));
-    found[list] = all.filter((entry) => first.get(entry.name) === entry);
-  }
-  const missing = lists.filter((list) => parsed.every(({ document }) => isMissing(document[list])));
-  if (missing.length > 0)
-    problems.push({
-      where: 'kubeconfig',
-      problem: `it has no ${missing.join(', no ')}`,
-      remedy: 'Give a complete one: kubectl config view --raw --flatten --minify.',
+export function listContexts(source: KubeconfigText): readonly ListedContext[] {
+  const { current, contexts, clusters } = readLists(source);
+  if (contexts.length === 0) entryOf(contexts, 'context', current, 'contexts');
+  return contexts
+    .filter((context) => contexts.find(({ name }) => name === context.name) === context)
+    .toSorted((a, b) => Number(b.name === current) - Number(a.name === current))
+    .map((context) => {
+      const cluster = clusters.find(({ name }) => name === text(context.content, 'cluster'));
+      return {
+        context: context.name,
+        cluster: cluster?.name,
+        server: text(cluster?.content, 'server'),
+        serverName: text(cluster?.content, 'tls-server-name'),
+      };
     });
-  if (problems.length > 0) throw new KubeconfigError(problems);
-  const named = parsed.flatMap(({ document: { 'current-context': name } }) => (typeof name === 'string' ? name : []));
-  return { ...found, current: named.find((name) => name !== '') ?? '' };
 }
 
-/** An empty file of several adds nothing, as in kubectl. */
-function parsedFile({ text, name }: KubeconfigFile, limits: TextLimits): JsonObject {
-  if (name === undefined) return parse(text, limits);
-  if (text.trim() === '') return {};
+/** Reads cluster and user by their contract. @throws KubeconfigError */
+export function readSelected<S extends z.ZodMiniType>(schema: S, { cluster, user }: SelectedContext): z.output<S> {
+  const contents = { cluster: cluster.content, user: user.content };
+  return valid(schema, contents, ([of, ...path]) => (of === 'user' ? user : cluster).where + dotted(path));
+}
+
+/** Builds a connection of checked fields. @throws KubeconfigError without a readable CA bundle or credentials */
+export function loaded(
+  { context, cluster, user }: SelectedContext,
+  { server, 'tls-server-name': tlsServerName }: z.output<typeof Cluster>,
+  caPem: string | undefined,
+  credentials: Credentials | undefined,
+): LoadedKubeconfig {
   try {
-    return parse(text, limits);
-  } catch (error) {
-    if (!(error instanceof KubeconfigError)) throw error;
-    throw new KubeconfigError(error.problems.map((problem) => ({ ...problem, where: `${name}: ${problem.where}` })));
-  }
-}
-
-function isMissing(list: unknown): boolean {
-  return !Array.isArray(list) || list.length === 0;
-}
-
-function contextOf(current: string, contexts: readonly Entry[], wanted: string | undefined): Entry {
-  const name = wanted ?? current;
-  if (name === '') {
-    throw single('current-context', 'no context is selected', `Name one of: ${namesOf(contexts)}.`);
-  }
-  const context = contexts.find((entry) => entry.name === name);
-  if (context === undefined) {
-    throw single('contexts', `there is no context "${printable(name)}"`, `Name one of: ${namesOf(contexts)}.`);
-  }
-  return context;
-}
-
-function follow(
-  context: Entry,
-  field: 'cluster' | 'user',
-  list: readonly Entry[],
-  problems: KubeconfigProblem[],
-): Entry | undefined {
-  const target = textOf(context, field);
-  const found = list.find((entry) => entry.name === target);
-  if (found === undefined) {
-    problems.push({
-      where: `${context.where}.${field}`,
-      problem: target === undefined ? `the context names no ${field}` : `there is no ${field} "${printable(target)}"`,
-      remedy: `Name one of: ${namesOf(list)}.`,
-    });
-  }
-  return found;
-}
-
-function parse(source: string, limits: TextLimits): JsonObject {
-  if (source.length > limits.length) {
-    throw single('kubeconfig', `it is longer than ${limits.length} characters`, ONE_CLUSTER);
-  }
-  if (hasMore(MARK, source, limits.marks)) {
-    throw single('kubeconfig', `it has more than ${limits.marks} lines, quotes and other marks`, ONE_CLUSTER);
-  }
-  if (hasMore(SLOW_MARK, source, limits.slowMarks)) {
-    throw single('kubeconfig', `it has more than ${limits.slowMarks} brackets, anchors, tags or escapes`, ONE_CLUSTER);
-  }
-  if (source.trim() === '') {
-    throw single('kubeconfig', 'it is empty', 'Write it again: kubectl config view --raw --flatten --minify.');
-  }
-  let file: unknown;
-  let problem: string | undefined;
-  try {
-    const lineCounter = new LineCounter();
-    // Messages with an excerpt would print tokens; checking for duplicate keys takes quadratic time.
-    const document = parseDocument(source, { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: 'silent' });
-    const [fault] = document.errors;
-    if (fault === undefined) {
-      problem = hasComplexKey(document) ? 'a key in it is not text' : undefined;
-      if (problem === undefined) file = document.toJS({ maxAliasCount: 0 });
-    } else {
-      const { offset, words = 'something is where YAML does not expect it' } = yamlFault(fault, document, source);
-      problem = `not valid YAML, line ${Math.max(1, lineCounter.linePos(offset).line)}: ${words}`;
-    }
-  } catch (error) {
-    problem = error instanceof ReferenceError ? 'it has aliases, which are not accepted' : 'it cannot be read';
-  }
-  if (problem !== undefined) {
-    throw single('kubeconfig', problem, 'Fix it, or write it again: kubectl config view --raw --flatten --minify.');
-  }
-  if (!isJsonObject(file)) {
-    throw single('kubeconfig', 'not a kubeconfig', 'It needs the lists clusters, users and contexts.');
-  }
-  return file;
-}
-
-const ONE_CLUSTER = 'Give a kubeconfig of one cluster: kubectl config view --raw --flatten --minify.';
-
-const MARK = /[^\w+/=.~@ -]|-(?=\s)/g;
-const SLOW_MARK = /[[{&*!%?\\|>]/g;
-
-function hasMore(mark: RegExp, source: string, most: number): boolean {
-  let count = 0;
-  for (const _ of source.matchAll(mark)) {
-    count += 1;
-    if (count > most) return true;
-  }
-  return false;
-}
-
-/** Conversion writes such a key as text at every level above it: a few dozen levels take forever. */
-function hasComplexKey(document: Document): boolean {
-  let found = false;
-  visit(document, {
-    Pair(_, { key }) {
-      if (key === null || isScalar(key)) return undefined;
-      found = true;
-      return visit.BREAK;
-    },
-  });
-  return found;
-}
-
-function entries(
-  document: JsonObject,
-  list: ListName,
-  { name: file, directory }: Pick<KubeconfigFile, 'name' | 'directory'>,
-  problems: KubeconfigProblem[],
-): readonly Entry[] {
-  const values = document[list];
-  const field = LISTS[list];
-  const found: Entry[] = [];
-  if (!Array.isArray(values)) return found;
-  const names = new Set<string>();
-  for (const [index, value] of values.entries()) {
-    const where = `${file === undefined ? '' : `${file}: `}${list}[${index}]`;
-    const name: unknown = isJsonObject(value) ? value['name'] : undefined;
-    const content: unknown = isJsonObject(value) ? value[field] : undefined;
-    if (typeof name !== 'string' || name === '' || !isJsonObject(content)) {
-      problems.push({ where, problem: `it has no name or no ${field}`, remedy: 'Complete or remove the entry.' });
-    } else if (names.has(name)) {
-      problems.push({ where, problem: 'its name is used twice', remedy: 'Rename or remove one of the two.' });
-    } else {
-      names.add(name);
-      found.push({ where: `${where}.${field}`, name, content, directory });
-    }
-  }
-  return found;
-}
-
-/** A forbidden field, why, and what to do instead. */
-export interface RefusedField {
-  readonly field: string;
-  readonly problem: string;
-  readonly remedy: string;
-}
-
-export const NEVER_IN_CLUSTER: readonly RefusedField[] = [
-  {
-    field: 'insecure-skip-tls-verify',
-    problem: 'TLS must be verified',
-    remedy: 'Remove it and give certificate-authority-data.',
-  },
-  { field: 'proxy-url', problem: 'proxies are not used', remedy: 'Remove it and give certmarshal a direct route.' },
-];
-
-const OTHER_IDENTITY = {
-  problem: 'impersonation is not supported',
-  remedy: 'Give the user its own credentials; certmarshal rbac prints the rights it needs.',
-};
-const BASIC = {
-  problem: 'Kubernetes has not accepted passwords since 1.19',
-  remedy: 'Use a token or a client certificate.',
-};
-
-export const NEVER_IN_USER: readonly RefusedField[] = [
-  {
-    field: 'auth-provider',
-    problem: 'auth providers are not supported, as in kubectl since 1.26',
-    remedy: 'Use a token, a client certificate, or exec where that is allowed.',
-  },
-  { field: 'username', ...BASIC },
-  { field: 'password', ...BASIC },
-  { field: 'as', ...OTHER_IDENTITY },
-  { field: 'as-uid', ...OTHER_IDENTITY },
-  { field: 'as-groups', ...OTHER_IDENTITY },
-  { field: 'as-user-extra', ...OTHER_IDENTITY },
-];
-
-/** One problem for each of these fields that is set. False, null and empty values count as unset. */
-export function refusedFields({ where, content }: Entry, refused: readonly RefusedField[]): KubeconfigProblem[] {
-  return refused
-    .filter(({ field }) => saysSomething(content[field]))
-    .map(({ field, problem, remedy }) => ({ where: `${where}.${field}`, problem, remedy }));
-}
-
-function saysSomething(value: unknown): boolean {
-  return value !== undefined && value !== null && value !== false && value !== '';
-}
-
-export function serverProblems(cluster: Entry): KubeconfigProblem[] {
-  const url = parseServerUrl(textOf(cluster, 'server') ?? '');
-  const name = textOf(cluster, 'tls-server-name');
-  return [
-    ...(typeof url === 'string'
-      ? [{ where: `${cluster.where}.server`, problem: `it ${url}`, remedy: 'Give the https:// URL of the API server.' }]
-      : []),
-    ...(name === undefined || isServerName(name)
-      ? []
-      : [
-          {
-            where: `${cluster.where}.tls-server-name`,
-            problem: 'it is neither a DNS name nor an IP address',
-            remedy: 'Give a name that the serving certificate has, or remove it.',
-          },
-        ]),
-  ];
-}
-
-export function bundleProblems(caPem: string, where: string): KubeconfigProblem[] {
-  try {
-    parseCaBundle(caPem);
-    return [];
+    if (caPem !== undefined) parseCaBundle(caPem);
   } catch (error) {
     const problem = error instanceof RangeError ? error.message : 'it cannot be read';
-    return [{ where, problem, remedy: "Give the cluster's CA certificates as PEM." }];
+    throw failure(`${cluster.where}.certificate-authority`, problem, "Give the cluster's CA certificates as PEM.");
   }
+  if (credentials !== undefined)
+    return { context: context.name, cluster: cluster.name, server, caPem, tlsServerName, credentials };
+  throw failure(
+    user.where,
+    `the user "${printable(user.name)}" has no credentials`,
+    'It needs a token, or a client certificate with its key.',
+  );
 }
 
-export function noCredentials(user: Entry): KubeconfigProblem {
+/** A client certificate wins over a token, as at the API server when both are sent. */
+export function credentialsOf(
+  certificatePem: string | undefined,
+  keyPem: string | undefined,
+  token: string | undefined,
+): Credentials | undefined {
+  if (certificatePem !== undefined && keyPem !== undefined) return { kind: 'certificate', certificatePem, keyPem };
+  return token === undefined || token.trim() === '' ? undefined : { kind: 'token', token: token.trim() };
+}
+
+/**
+ * Merges files as client-go does: of entries with the same name the first counts as a whole, and of current-context the
+ * first that names one. Source: client-go, tools/clientcmd/loader.go, `ClientConfigLoadingRules.Load`
+ */
+function readLists(source: KubeconfigText) {
+  const isSecret = typeof source === 'string';
+  if (isSecret && source.length > MAX_SECRET_LENGTH)
+    throw failure('kubeconfig', `it is longer than ${MAX_SECRET_LENGTH} characters`, WRITE_AGAIN);
+  const files = isSecret ? [{ text: source, directory: '.', name: '' }] : source;
+  const documents = files
+    // An empty file of several adds nothing, as in kubectl.
+    .filter((file) => files.length === 1 || file.text.trim() !== '')
+    .map((file) => {
+      const prefix = file.name === '' ? '' : `${file.name}: `;
+      return { prefix, directory: file.directory, document: parse(file.text, prefix) };
+    });
+  const entries = (list: 'contexts' | 'clusters' | 'users', kind: string): readonly Entry[] =>
+    documents.flatMap(({ prefix, directory, document }) =>
+      (document[list] ?? []).map((entry, index) => {
+        const where = `${prefix}${list}[${index}].${kind}`;
+        return { where, name: entry.name, content: field(entry, kind) ?? {}, directory };
+      }),
+    );
   return {
-    where: user.where,
-    problem: `the user "${printable(user.name)}" has no credentials`,
-    remedy: 'It needs a token, or a client certificate with its key.',
+    current: documents.map(({ document }) => document['current-context']).find((name) => name !== undefined),
+    contexts: entries('contexts', 'context'),
+    clusters: entries('clusters', 'cluster'),
+    users: entries('users', 'user'),
   };
 }
 
-/** A field with non-empty text. */
-export function textOf(entry: Entry, field: string): string | undefined {
-  const value = entry.content[field];
-  return typeof value === 'string' && value !== '' ? value : undefined;
+/**
+ * js-yaml, unlike `yaml`, parses 64 KiB of anything in less than a second: there, thousands of syntax errors take
+ * seconds, and deep nesting can end the process in the compiler of regular expressions.
+ */
+function parse(yaml: string, prefix: string): z.output<typeof Kubeconfig> {
+  if (yaml.trim() === '') throw failure(`${prefix}kubeconfig`, 'it is empty', WRITE_AGAIN);
+  let document: unknown;
+  try {
+    document = load(yaml, { maxAliases: 0 });
+  } catch (error) {
+    // Reason and message can quote the text.
+    const line = error instanceof YAMLException && error.mark ? `, line ${error.mark.line + 1}` : '';
+    throw failure(`${prefix}kubeconfig`, `not valid YAML without aliases${line}`, WRITE_AGAIN);
+  }
+  return valid(Kubeconfig, document, (path) => `${prefix}${dotted(path).slice(1) || 'kubeconfig'}`);
 }
 
-function single(where: string, problem: string, remedy: string): KubeconfigError {
-  return new KubeconfigError([{ where, problem, remedy }]);
+function valid<S extends z.ZodMiniType>(
+  schema: S,
+  value: unknown,
+  whereOf: (path: readonly PropertyKey[]) => string,
+): z.output<S> {
+  const { success, data, error } = schema.safeParse(value, {
+    error: (issue) => (issue.code === 'invalid_type' ? `it is not of the type ${issue.expected}` : 'it is not valid'),
+  });
+  if (success) return data;
+  const problems = error.issues.slice(0, MAX_PROBLEMS).map((issue) => {
+    const [problem = '', remedy = WRITE_AGAIN] = issue.message.split('\n');
+    return { where: whereOf(issue.path), problem, remedy };
+  });
+  throw new KubeconfigError(...problems);
 }
 
-function namesOf(list: readonly Entry[]): string {
-  return printable(list.map(({ name }) => name).join(', '));
+function dotted(path: readonly PropertyKey[]): string {
+  return path.map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`)).join('');
+}
+
+function entryOf(list: readonly Entry[], kind: string, name: string | undefined, where: string): Entry {
+  const entry = list.find((one) => one.name === name);
+  if (entry !== undefined) return entry;
+  throw failure(
+    where,
+    name === undefined ? `no ${kind} is named` : `there is no ${kind} "${printable(name)}"`,
+    list.length === 0 ? WRITE_AGAIN : `Name one of: ${printable(list.map((one) => one.name).join(', '))}.`,
+  );
+}
+
+export function failure(where: string, problem: string, remedy: string): KubeconfigError {
+  return new KubeconfigError({ where, problem, remedy });
 }

@@ -1,25 +1,22 @@
-import type { RequestOptions } from 'node:https';
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { isJsonObject, type JsonObject } from '../resources/fields.ts';
+import * as z from 'zod/mini';
+import { readJson } from '../contracts/contract.ts';
+import { field, isJsonObject, type JsonObject, text } from '../resources/fields.ts';
 import type { Credentials, TokenSource } from './connection.ts';
 import {
-  bundleProblems,
+  Cluster,
+  credentialsOf,
   type Entry,
-  FILE_LIMITS,
-  KubeconfigError,
+  failure,
   type KubeconfigText,
   type LoadedKubeconfig,
   loaded,
-  NEVER_IN_CLUSTER,
-  NEVER_IN_USER,
-  noCredentials,
-  type RefusedField,
-  refusedFields,
-  type SelectedContext,
+  readSelected,
   selectContext,
-  serverProblems,
-  textOf,
+  Text,
+  User,
 } from './kubeconfig-document.ts';
 import { printable } from './printable.ts';
 
@@ -34,30 +31,44 @@ export interface LocalKubeconfigOptions {
   readonly execTimeoutMs?: number;
 }
 
-/** The result of reading an `exec`. */
-export interface ExecRead {
-  readonly token: TokenSource;
-  readonly awsProfile: string | undefined;
-}
-
 /**
  * Reads the `exec` of a user if it need not be run; undefined otherwise. Runs nothing.
  *
  * @param server URL of the API server that gets the token
  * @param caData its CA bundle as in the file, base64-encoded; undefined for none or a path
  */
-export type ReadExec = (exec: JsonObject, server: string, caData: string | undefined) => ExecRead | undefined;
+export type ReadExec = (
+  exec: JsonObject,
+  server: string,
+  caData: string | undefined,
+) => { readonly token: TokenSource; readonly awsProfile: string | undefined } | undefined;
 
-const EXEC_NOT_ALLOWED: RefusedField = {
-  field: 'exec',
-  problem: 'it runs a command to get credentials, which is not allowed',
-  remedy:
-    'If you trust the file, pass --allow-exec. Without it, only the command that aws eks update-kubeconfig writes for an EKS endpoint is accepted, and it is not run.',
-};
+const Fields = z.object({
+  cluster: z.extend(Cluster, { 'certificate-authority': Text }),
+  user: z.extend(User, {
+    'client-certificate': Text,
+    'client-key': Text,
+    tokenFile: Text,
+    exec: z.nullish(
+      z.object({
+        apiVersion: Text,
+        command: z.string(),
+        args: z.nullish(z.array(z.string())),
+        env: z.nullish(z.array(z.object({ name: z.string(), value: z.string() }))),
+      }),
+    ),
+  }),
+});
+type Exec = NonNullable<z.output<typeof Fields>['user']['exec']>;
+
+/** Source: client-go, pkg/apis/clientauthentication/v1/types.go. */
+const ExecCredential = z.object({
+  status: z.object({ token: Text, clientCertificateData: Text, clientKeyData: Text }),
+});
 
 /**
- * Loads a kubeconfig of the person at the keyboard. Only the selected context is checked and loaded; files and, if
- * allowed, `exec` are read through the KubeConfig of @kubernetes/client-node, which is loaded only then.
+ * Loads a kubeconfig of the person at the keyboard. Only the selected context is checked and loaded. Inline data wins
+ * over a file, a token file over a token, and all of them over `exec`, as in kubectl.
  *
  * Credentials from `exec` and token files expire: load again before a much later sweep.
  *
@@ -66,147 +77,74 @@ const EXEC_NOT_ALLOWED: RefusedField = {
  */
 export async function loadLocalKubeconfig(
   source: KubeconfigText,
-  options: LocalKubeconfigOptions = {},
+  { context, allowExec = false, readExec, execTimeoutMs = 60_000 }: LocalKubeconfigOptions = {},
 ): Promise<LoadedKubeconfig> {
-  const selected = selectContext(source, options.context, FILE_LIMITS);
-  const { cluster, user } = selected;
-  const read = readAlone(selected, options.readExec);
-  const refused = options.allowExec || read !== undefined ? NEVER_IN_USER : [...NEVER_IN_USER, EXEC_NOT_ALLOWED];
-  const problems = [
-    ...refusedFields(cluster, NEVER_IN_CLUSTER),
-    ...refusedFields(user, refused),
-    ...serverProblems(cluster),
-  ];
-  if (problems.length > 0) throw new KubeconfigError(problems);
-
-  const material = await readMaterial(checkedConfig(cluster, user, read === undefined), user, options);
-  const caPem = material.ca === undefined ? undefined : pem(material.ca);
-  if (caPem !== undefined) problems.push(...bundleProblems(caPem, cluster.where));
-  const credentials = read === undefined ? credentialsOf(material) : { kind: 'token' as const, token: read.token };
-  if (credentials === undefined) problems.push(noCredentials(user));
-  if (problems.length > 0 || credentials === undefined) throw new KubeconfigError(problems);
-  return { ...loaded(selected, caPem, credentials), ...(read && { awsProfile: read.awsProfile }) };
+  const selected = selectContext(source, context);
+  const { cluster, user } = readSelected(Fields, selected);
+  const caPem = await dataOrFile(selected.cluster, cluster, 'certificate-authority');
+  const own = credentialsOf(
+    await dataOrFile(selected.user, user, 'client-certificate'),
+    await dataOrFile(selected.user, user, 'client-key'),
+    (await fileOf(selected.user, 'tokenFile', user.tokenFile)) ?? user.token,
+  );
+  // Source: client-go, plugin/pkg/client/auth/exec/exec.go, `UpdateTransportConfig`.
+  if (own !== undefined || !user.exec) return loaded(selected, cluster, caPem, own);
+  const exec = field(selected.user.content, 'exec');
+  const caData = text(selected.cluster.content, 'certificate-authority-data');
+  // The server must prove the name it is reached by.
+  const mayRead = isJsonObject(exec) && cluster['tls-server-name'] === undefined;
+  const read = mayRead ? readExec?.(exec, cluster.server, caData) : undefined;
+  if (read !== undefined) {
+    const { token, awsProfile } = read;
+    return { ...loaded(selected, cluster, caPem, { kind: 'token', token }), awsProfile };
+  }
+  if (allowExec) return loaded(selected, cluster, caPem, await run(user.exec, selected.user, execTimeoutMs));
+  throw failure(
+    `${selected.user.where}.exec`,
+    'it runs a command to get credentials, which is not allowed',
+    'If you trust the file, pass --allow-exec. Without it, only the command that aws eks update-kubeconfig writes for an EKS endpoint is accepted, and it is not run.',
+  );
 }
 
-/** Only for a user with nothing but an `exec`, and a server that must prove the name it is reached by. */
-function readAlone({ cluster, user }: SelectedContext, readExec: ReadExec | undefined): ExecRead | undefined {
-  const { exec, ...others } = user.content;
-  const isAlone =
-    Object.values(others).every((value) => value === null) && textOf(cluster, 'tls-server-name') === undefined;
-  return isAlone && isJsonObject(exec)
-    ? readExec?.(exec, textOf(cluster, 'server') ?? '', textOf(cluster, 'certificate-authority-data'))
-    : undefined;
+/** PEM text. */
+async function dataOrFile(entry: Entry, fields: JsonObject, name: string): Promise<string | undefined> {
+  return text(fields, `${name}-data`) ?? fileOf(entry, name, text(fields, name));
 }
 
-/**
- * A kubeconfig of only the selected entries and the checked fields, so that a second parser cannot read anything else
- * from the text. Inline data wins over a file, and a token file over a token, as in kubectl; client-node alone does
- * otherwise.
- */
-function checkedConfig(cluster: Entry, user: Entry, runsExec: boolean): JsonObject {
-  const { directory } = user;
-  const tokenFile = textOf(user, 'tokenFile');
-  const exec = user.content['exec'];
-  return {
-    clusters: [
-      {
-        name: 'cluster',
-        cluster: { server: textOf(cluster, 'server'), ...dataOrFile(cluster, 'certificate-authority') },
-      },
-    ],
-    users: [
-      {
-        name: 'user',
-        user: {
-          ...dataOrFile(user, 'client-certificate'),
-          ...dataOrFile(user, 'client-key'),
-          ...(tokenFile === undefined
-            ? { token: textOf(user, 'token') }
-            : { 'token-file': resolve(directory, tokenFile) }),
-          ...(runsExec && isJsonObject(exec) ? { exec: execOf(exec, directory) } : {}),
-        },
-      },
-    ],
-    contexts: [{ name: 'context', context: { cluster: 'cluster', user: 'user' } }],
-    'current-context': 'context',
-  };
-}
-
-function dataOrFile(entry: Entry, field: string): JsonObject {
-  const data = textOf(entry, `${field}-data`);
-  if (data !== undefined) return { [`${field}-data`]: data };
-  const file = textOf(entry, field);
-  return file === undefined ? {} : { [field]: resolve(entry.directory, file) };
-}
-
-/** What client-go adds and client-node does not: the protocol version of the plugin, and paths relative to the file. */
-function execOf(exec: JsonObject, directory: string): JsonObject {
-  const command = exec['command'];
-  const info = { apiVersion: exec['apiVersion'], kind: 'ExecCredential', spec: { interactive: false } };
-  return {
-    ...exec,
-    ...(typeof command === 'string' && command.includes('/') ? { command: resolve(directory, command) } : {}),
-    env: [
-      ...(Array.isArray(exec['env']) ? exec['env'] : []),
-      { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) },
-    ],
-  };
-}
-
-async function readMaterial(
-  config: JsonObject,
-  user: Entry,
-  { execTimeoutMs = 60_000 }: LocalKubeconfigOptions,
-): Promise<RequestOptions> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const loader = new KubeConfig();
-  const material: RequestOptions = {};
-  const done = new AbortController();
+async function fileOf({ where, directory }: Entry, name: string, path: string | undefined) {
   try {
-    loader.loadFromString(JSON.stringify(config));
-    const outOfTime = delay(execTimeoutMs, 'out of time' as const, { signal: done.signal, ref: false });
-    const outcome = await Promise.race([loader.applyToHTTPSOptions(material), outOfTime]);
-    if (outcome === 'out of time') throw new Error(`no credentials within ${execTimeoutMs} ms`);
-    return material;
+    return path === undefined ? undefined : await readFile(resolve(directory, path), 'utf8');
   } catch (error) {
-    throw new KubeconfigError([
-      { where: user.where, problem: causeOf(error), remedy: 'Fix the file or command that the kubeconfig names.' },
-    ]);
-  } finally {
-    done.abort();
+    throw failure(`${where}.${name}`, printable(String(error)), 'Fix the file, or its name in the kubeconfig.');
   }
 }
 
-/**
- * An unreadable file, or the standard error of the command. Its standard output is the credential, and the messages of
- * SyntaxError and TypeError quote it.
- */
-function causeOf(error: unknown): string {
-  if (error instanceof SyntaxError || error instanceof TypeError) {
-    return 'the exec command did not write an ExecCredential';
-  }
-  // Node.js API, Errors, SystemError: `path` of a spawn is the command.
-  if (
-    error instanceof Error &&
-    'path' in error &&
-    'code' in error &&
-    error.code === 'ENOENT' &&
-    error.message.startsWith('spawn ')
-  )
-    return `there is no command ${printable(String(error.path))}`;
-  const message = error instanceof Error ? printable(error.message) : '';
-  return message === '' ? 'the credentials cannot be loaded' : `the credentials cannot be loaded (${message})`;
-}
-
-function credentialsOf({ cert, key, headers }: RequestOptions): Credentials | undefined {
-  if (cert !== undefined && key !== undefined) {
-    return { kind: 'certificate', certificatePem: pem(cert), keyPem: pem(key) };
-  }
-  const authorization = new Map(Object.entries(headers ?? {})).get('Authorization');
-  const token = typeof authorization === 'string' ? authorization.replace(/^Bearer /, '').trim() : '';
-  return token === '' ? undefined : { kind: 'token', token };
-}
-
-function pem(material: unknown): string {
-  return String(material);
+/** Runs the command as client-go does. Its standard output is the credential, so no problem quotes it. */
+async function run(
+  { command, args, env, apiVersion }: Exec,
+  { where, directory }: Entry,
+  timeout: number,
+): Promise<Credentials | undefined> {
+  const problemOf = (problem: string) =>
+    failure(`${where}.exec`, problem, 'Fix the command that the kubeconfig names.');
+  const info = JSON.stringify({ apiVersion, kind: 'ExecCredential', spec: { interactive: false } });
+  const variables = Object.fromEntries((env ?? []).map(({ name, value }) => [name, value]));
+  const options = {
+    env: { ...process.env, ...variables, KUBERNETES_EXEC_INFO: info },
+    timeout,
+    killSignal: 'SIGKILL',
+  } as const;
+  const file = command.includes('/') ? resolve(directory, command) : command;
+  const output = await new Promise<string>((done, fail) => {
+    execFile(file, args ?? [], options, (error, stdout, stderr) => {
+      if (error === null) done(stdout);
+      else if (error.code === 'ENOENT') fail(problemOf(`there is no command ${printable(command)}`));
+      else if (error.killed) fail(problemOf(`no credentials within ${timeout} ms`));
+      else fail(problemOf(`the command failed (${printable(stderr) || error.code})`));
+    });
+  });
+  const answer = readJson(ExecCredential, output, 1024 * 1024);
+  if (!answer.ok) throw problemOf('the command did not write an ExecCredential');
+  const { clientCertificateData, clientKeyData, token } = answer.value.status;
+  return credentialsOf(clientCertificateData, clientKeyData, token);
 }

@@ -1,5 +1,5 @@
 import { enforcing, matchesGlob } from '../../../lambdas/approval/selection.ts';
-import { FILE_LIMITS, type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
+import { type LoadedKubeconfig, listContexts } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { printable } from '../../../lambdas/printable.ts';
 import type { RolloutTarget } from '../../../lambdas/rollout/observe.ts';
 import {
@@ -27,7 +27,7 @@ import {
   namespaceOf,
   openServer,
   providerOf,
-  readKubeconfigFiles,
+  readKubeconfigs,
   repeatedFlags,
   repeatOptions,
   type TargetOptions,
@@ -133,7 +133,7 @@ async function loadOwn(
   const files = ownKubeconfig(options);
   const own = await load(files, options);
   if (manager === undefined || cluster === undefined || context !== undefined || nameOf(own) === cluster) return own;
-  const servers = new Set(listContexts(await readKubeconfigFiles(files), FILE_LIMITS).map(({ server }) => server));
+  const servers = new Set((await readKubeconfigs(files, listContexts)).map(({ server }) => server));
   if (servers.size === 1) return own;
   // It may be the management cluster, or --cluster another name for it.
   if (isSameServer(own, manager))

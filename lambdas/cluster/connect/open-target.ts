@@ -1,4 +1,3 @@
-import type { V1Secret } from '@kubernetes/client-node';
 import { type AddressRule, addressesOf } from '../../allowed-addresses.ts';
 import type { SweepTarget } from '../../approval/observe.ts';
 import type { AuditTarget } from '../../audit/audit-target.ts';
@@ -9,18 +8,15 @@ import { AwsError } from '../../aws/errors.ts';
 import { KubeconfigSecretError, type ReadKubeconfigSecret } from '../../aws/kubeconfig-secret.ts';
 import { whyNoToken } from '../../aws/token-server.ts';
 import type { ExpiredServer } from '../../contracts/order.ts';
-import { type Problem, problemOf } from '../../contracts/problem.ts';
+import type { Problem } from '../../contracts/problem.ts';
 import type { ClusterApiAccess, EksAccess, KubeconfigAccess, Target } from '../../contracts/target.ts';
 import { DEFAULT_NAMESPACE } from '../../identifiers.ts';
 import { createKubernetesClient, type KubernetesClient } from '../../kubernetes/client.ts';
-import { CLUSTER_NAME } from '../../kubernetes/cluster-api.ts';
+import { readClusterApiSecret } from '../../kubernetes/cluster-api-secret.ts';
 import { type Connection, type Credentials, hostOf } from '../../kubernetes/connection.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { KubeconfigError } from '../../kubernetes/kubeconfig-document.ts';
-import { kubeconfigRight } from '../../kubernetes/missing-right.ts';
-import { namespacePath } from '../../kubernetes/namespace-path.ts';
 import { loadSecretKubeconfig } from '../../kubernetes/secret-kubeconfig.ts';
-import { raw, text } from '../../resources/fields.ts';
 
 /** What an audit reads besides; for a context only. */
 export interface OpenTarget extends SweepTarget, Pick<AuditTarget, 'eks' | 'ports'> {
@@ -75,8 +71,7 @@ export async function openTarget(
     });
   }
   const management =
-    target.management?.access &&
-    (await openKubeconfig(target.management.access, sources, signal, { expiredServer: 'never' }));
+    target.management?.access && (await openKubeconfig(target.management.access, sources, signal, 'never'));
   try {
     const workload = await openWorkload({ ...target, access }, management, sources, signal, expiredServer);
     return {
@@ -112,18 +107,18 @@ async function openWorkload(
     case 'eks':
       return openEks(cluster.name, access, sources);
     case 'kubeconfig':
-      return openKubeconfig(access, sources, signal, { expiredServer, isEks: cluster.provider === 'eks' });
+      return openKubeconfig(access, sources, signal, expiredServer, cluster.provider === 'eks');
     case 'cluster-api':
       return openClusterApi(cluster.name, access, management, sources, signal, expiredServer);
   }
 }
 
 /** The last check before a token is sent: every endpoint passes here, whether from registry, order or EKS. */
-function openEks(
+async function openEks(
   name: string,
   { endpoint, certificateAuthority, scope }: EksAccess,
   { signToken, isEksEndpoint, addresses }: TargetSources,
-): KubernetesClient {
+): Promise<KubernetesClient> {
   const object = `EKS cluster ${name} in ${scope.account}/${scope.region}`;
   const foreign = whyNoToken(endpoint, { authenticatorId: name, isEks: true, region: scope.region }, isEksEndpoint);
   if (foreign !== undefined) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
@@ -133,24 +128,22 @@ function openEks(
     credentials: tokensOf(signToken, name, scope.region),
     addresses,
   };
-  return usable(object, 'The next discovery reads it again.', () => createKubernetesClient(connection));
+  return usable(object, 'The next discovery reads it again.', async () => createKubernetesClient(connection));
 }
 
 async function openKubeconfig(
   { secret, authenticatorId }: KubeconfigAccess,
   { readSecret, signToken, isEksEndpoint, addresses }: TargetSources,
   signal: AbortSignal,
-  {
-    expiredServer,
-    isEks = false,
-  }: { readonly expiredServer?: Connection['expiredServer']; readonly isEks?: boolean } = {},
+  expiredServer: Connection['expiredServer'],
+  isEks = false,
 ): Promise<KubernetesClient> {
-  const kubeconfig = await textOf(secret, readSecret, signal);
   // An EKS Anywhere cluster has no STS of its own; the Region of its secret is used.
   const own = authenticatorId && tokensOf(signToken, authenticatorId, secret.split(':')[3] ?? '');
   const object = `kubeconfig in secret ${secret}`;
-  return usable(object, 'Fix the secret: the next sweep reads it again.', () => {
-    const connection = { ...loadSecretKubeconfig(kubeconfig, { credentials: own || undefined }), addresses };
+  return usable(object, 'Fix the secret: the next sweep reads it again.', async () => {
+    const kubeconfig = await readSecret(secret, signal);
+    const connection = { ...loadSecretKubeconfig(kubeconfig, own || undefined), addresses };
     const foreign = authenticatorId && whyNoToken(connection.server, { authenticatorId, isEks }, isEksEndpoint);
     if (foreign) throw new UnusableTargetError({ kind: 'endpoint', object, ...foreign });
     return createKubernetesClient({ ...connection, expiredServer });
@@ -173,17 +166,12 @@ async function openClusterApi(
       message: 'it is in a management cluster, but the target names no management cluster',
       remedy: 'Deploy plan and sweep together.',
     });
-  let kubeconfig: string;
-  try {
-    kubeconfig = await readClusterApiKubeconfig(management, { namespace, name, signal });
-  } catch (error) {
-    if (!(error instanceof KubernetesError)) throw error;
-    throw new UnusableTargetError(problemOf(error));
-  }
   const remedy = 'Cluster API writes the Secret again when it is deleted; or name a kubeconfig secret in fleet.yaml.';
-  return usable(`${object} on ${management.server}`, remedy, () =>
-    createKubernetesClient({ ...loadSecretKubeconfig(kubeconfig), addresses, expiredServer }),
-  );
+  return usable(`${object} on ${management.server}`, remedy, async () => {
+    const secret = { namespace, clusterName: name, secret: 'kubeconfig', signal } as const;
+    const kubeconfig = await readClusterApiSecret(management, secret);
+    return createKubernetesClient({ ...loadSecretKubeconfig(kubeconfig), addresses, expiredServer });
+  });
 }
 
 function tokensOf(signToken: SignToken, authenticatorId: string, region: string): Credentials {
@@ -201,21 +189,19 @@ function tokensOf(signToken: SignToken, authenticatorId: string, region: string)
   };
 }
 
-async function textOf(arn: string, readSecret: ReadKubeconfigSecret, signal: AbortSignal): Promise<string> {
-  try {
-    return await readSecret(arn, signal);
-  } catch (error) {
-    if (!(error instanceof KubeconfigSecretError) || error.kind === 'unavailable') throw error;
-    const { object, problem, remedy } = error;
-    throw new UnusableTargetError({ kind: 'secret', object, message: problem, remedy });
-  }
-}
-
 /** @param remedy for an unusable kubeconfig */
-function usable(object: string, remedy: string, open: () => KubernetesClient): KubernetesClient {
+async function usable(
+  object: string,
+  remedy: string,
+  open: () => Promise<KubernetesClient>,
+): Promise<KubernetesClient> {
   try {
-    return open();
+    return await open();
   } catch (error) {
+    if (error instanceof KubeconfigSecretError && error.kind !== 'unavailable') {
+      const { object: secret, problem: message } = error;
+      throw new UnusableTargetError({ kind: 'secret', object: secret, message, remedy: error.remedy });
+    }
     if (error instanceof KubeconfigError)
       throw new UnusableTargetError({ kind: 'kubeconfig', object, message: error.message, remedy });
     if (error instanceof KubernetesError)
@@ -237,41 +223,4 @@ function machinesFrom(
 ): Pick<SweepTarget, 'management' | 'machinesNamespace'> {
   if (named === undefined) return { machinesNamespace: DEFAULT_NAMESPACE };
   return { management: management ?? workload, machinesNamespace: named.namespace };
-}
-
-/** etcd accepts Secrets of 1 MiB; base64 and metadata add to it. */
-const MAX_SECRET_BYTES = 2 * 1024 * 1024;
-
-/**
- * The kubeconfig that Cluster API stores for a workload cluster in its management cluster: `value` of the Secret
- * `<cluster>-kubeconfig`. It has administrator rights.
- *
- * Source: Cluster API, util/secret.
- *
- * @throws KubernetesError; it contains nothing from the Secret
- */
-export async function readClusterApiKubeconfig(
-  client: KubernetesClient,
-  { namespace, name, signal }: { readonly namespace: string; readonly name: string; readonly signal: AbortSignal },
-): Promise<string> {
-  const object = `get the kubeconfig Secret of a workload cluster on ${client.server}`;
-  if (!CLUSTER_NAME.test(name)) {
-    throw new KubernetesError({
-      kind: 'invalid',
-      object,
-      problem: 'no Cluster can have this name',
-      remedy: 'kubectl get clusters.cluster.x-k8s.io -A lists the names.',
-    });
-  }
-  const path = `/api/v1/${namespacePath(namespace, object)}/secrets/${name}-kubeconfig`;
-  const right = kubeconfigRight(namespace, name);
-  const secret = await client.request({ method: 'GET', path, right, signal, maxResponseBytes: MAX_SECRET_BYTES });
-  const value = text(raw<V1Secret>(secret), 'data', 'value');
-  if (value !== undefined && /^[A-Za-z0-9+/]+={0,2}$/.test(value)) return Buffer.from(value, 'base64').toString('utf8');
-  throw new KubernetesError({
-    kind: 'invalid',
-    object: `Secret ${namespace}/${name}-kubeconfig on ${client.server}`,
-    problem: 'it holds no kubeconfig under the key value',
-    remedy: 'Cluster API writes it again when the Secret is deleted and its controllers run.',
-  });
 }

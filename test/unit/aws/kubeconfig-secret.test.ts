@@ -40,11 +40,8 @@ describe('createSecretReader', () => {
     expect(error.message).toContain(error.remedy);
   });
 
-  it.each([
-    ['binary', { SecretBinary: Buffer.from('x').toString('base64') }],
-    ['empty', { SecretString: ' \n' }],
-    ['too large', { SecretString: 'ä'.repeat(40_000) }],
-  ])('does not take a %s secret', async (_, body) => {
+  it('does not take a binary secret', async () => {
+    const body = { SecretBinary: Buffer.from('x').toString('base64') };
     expect(await failure({ body })).toMatchObject({ kind: 'unusable' });
   });
 

@@ -6,7 +6,7 @@ import type { DescribeEks } from '../../../bin/eks-cluster.ts';
 import { createReadExec } from '../../../bin/eks-token.ts';
 import { load } from '../../../bin/target.ts';
 import { AwsError } from '../../../lambdas/aws/errors.ts';
-import type { ExecRead } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
+import type { ReadExec } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
 import type { JsonObject } from '../../../lambdas/resources/fields.ts';
 import { tokenRefusal, urlOf } from '../aws/authenticator.ts';
 import { type HttpService, startHttpService } from '../aws/http-service.ts';
@@ -81,7 +81,7 @@ const describing =
   });
 const readExec = (exec: JsonObject, server: string) => createReadExec(false, describing())(exec, server, CA);
 
-const asked = (read: ExecRead | undefined) => {
+const asked = (read: ReturnType<ReadExec>) => {
   if (read === undefined) throw new Error('it is not read');
   return read.token();
 };
@@ -185,7 +185,6 @@ describe('a kubeconfig of EKS', () => {
     ['another server', 'https://127.0.0.1:1', { exec: execOf() }, {}],
     ['one argument more', ENDPOINT, { exec: execOf(undefined, '--debug') }, {}],
     ['another name to prove', ENDPOINT, { exec: execOf() }, { 'tls-server-name': 'evil.example' }],
-    ['another credential beside it', ENDPOINT, { exec: execOf(), token: 'not-a-secret' }, {}],
   ])('needs --allow-exec with %s', async (_, server, user, cluster) => {
     await expect(opened(server, user, cluster)).rejects.toThrow(
       'users[0].user.exec: it runs a command to get credentials, which is not allowed. If you trust the file, pass --allow-exec.',

@@ -1,18 +1,17 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import * as fc from 'fast-check';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { stringify } from 'yaml';
-import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import {
-  FILE_LIMITS,
   KubeconfigError,
   type LoadedKubeconfig,
   listContexts,
 } from '../../../lambdas/kubernetes/kubeconfig-document.ts';
 import { type LocalKubeconfigOptions, loadLocalKubeconfig } from '../../../lambdas/kubernetes/local-kubeconfig.ts';
 import { loadSecretKubeconfig } from '../../../lambdas/kubernetes/secret-kubeconfig.ts';
-import { answer, createAuthority, type Keyed, startTlsServer, TOKEN } from './tls-server.ts';
+import { createAuthority, type Keyed, TOKEN } from './tls-server.ts';
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
@@ -26,12 +25,12 @@ beforeAll(async () => {
 
 /** Who wrote the kubeconfig: somebody else, or the person who runs the command. */
 type KubeconfigSource =
-  | { readonly origin: 'secret'; readonly context?: string }
+  | { readonly origin: 'secret' }
   | ({ readonly origin: 'file'; readonly directory?: string } & LocalKubeconfigOptions);
 
 async function loadKubeconfig(text: string, source: KubeconfigSource): Promise<LoadedKubeconfig> {
-  if (source.origin === 'secret') return loadSecretKubeconfig(text, source);
-  return loadLocalKubeconfig([{ text, directory: source.directory ?? '.' }], source);
+  if (source.origin === 'secret') return loadSecretKubeconfig(text);
+  return loadLocalKubeconfig([{ text, directory: source.directory ?? '.', name: '' }], source);
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -79,45 +78,17 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     });
   });
 
-  test.each(['10.0.0.1', 'fd12::1', 'API.example', 'a'.repeat(63), 'x-1.y.z'])(
-    'asks for the server by a name or an address: %s',
+  test.each(['\r\nset pwned 0 0 5\r\nhello\r\n', 'a b', '*.example', 'fe80::1%eth0', '\u0000'])(
+    'sends nothing else as the name of the server: %j',
     async (name) => {
-      expect((await loadKubeconfig(kubeconfig({ 'tls-server-name': name }), source)).tlsServerName).toBe(name);
+      expect(await problems(kubeconfig({ 'tls-server-name': name }), source)).toEqual([
+        'clusters[0].cluster.tls-server-name',
+      ]);
     },
   );
 
-  test.each([
-    '\r\nset pwned 0 0 5\r\nhello\r\n',
-    'api.example\n',
-    'a b',
-    '*.example',
-    '-a',
-    'a..b',
-    'a.',
-    'fe80::1%eth0',
-    `${'a'.repeat(64)}.example`,
-    `${'a.'.repeat(127)}example`,
-    'ä.example',
-    '\u0000',
-  ])('sends nothing else as the name of the server: %j', async (name) => {
-    expect(await problems(kubeconfig({ 'tls-server-name': name }), source)).toEqual([
-      'clusters[0].cluster.tls-server-name',
-    ]);
-  });
-
-  test('tells 20 problems, and how many more there are', async () => {
-    const text = `contexts: [{ name: x, context: { cluster: c, user: u } }]\nusers: [${'1,'.repeat(300)}]\nclusters: [${'1,'.repeat(200)}]`;
-    expect(await problems(text, source)).toHaveLength(21);
-    await expect(loadKubeconfig(text, source)).rejects.toThrow(/kubeconfig: and 480 more problems\./);
-  });
-
-  test.each([
-    ['explicit keys', '? '.repeat(60)],
-    ['maps as keys', `${'{'.repeat(60)}a: 1${'}: 1'.repeat(59)}}`],
-    ['lists as keys', `${'['.repeat(60)}a${']: 1]'.repeat(59)}]`],
-  ])('refuses %s before they are converted, which takes forever', async (_, text) => {
-    await problems(text, source);
-    await expect(loadKubeconfig(text, source)).rejects.toThrow(/a key in it is not text|not valid YAML/);
+  test('says 20 problems at once', async () => {
+    expect(await problems(`users: [${'1,'.repeat(300)}]`, source)).toHaveLength(20);
   });
 
   test('client certificate, which wins over a token', async () => {
@@ -132,43 +103,27 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
     });
   });
 
-  test('a named context, and public roots without a CA', async () => {
-    const text = kubeconfig({}, undefined, {
-      clusters: [
-        { name: 'one', cluster: { server: 'https://one' } },
-        { name: 'two', cluster: { server: 'https://two' } },
-      ],
-      contexts: [
-        { name: 'a', context: { cluster: 'one', user: 'sweeper' } },
-        { name: 'b', context: { cluster: 'two', user: 'sweeper' } },
-      ],
-      'current-context': 'a',
-    });
-    const { caPem, cluster } = await loadKubeconfig(text, { ...source, context: 'b' });
-    expect([caPem, cluster]).toEqual([undefined, 'two']);
-  });
-
   test.each<[string, () => string, string[]]>([
     ['not YAML', () => `users: [${TOKEN}`, ['kubeconfig']],
     ['an alias', () => `a: &a ${TOKEN}\nb: *a`, ['kubeconfig']],
     ['nesting without end', () => '['.repeat(100_000), ['kubeconfig']],
-    ['too long', () => ' '.repeat(300_000), ['kubeconfig']],
+    ['two documents', () => 'a: 1\n---\na: 1', ['kubeconfig']],
+    ['the same key twice', () => `users: []\nusers: ${TOKEN}`, ['kubeconfig']],
+    ['a token in a tag', () => `a: !${TOKEN} 1`, ['kubeconfig']],
     ['text', () => TOKEN, ['kubeconfig']],
     ['empty', () => '', ['kubeconfig']],
-    ['another kind of object', () => 'kind: Secret', ['kubeconfig']],
-    ['empty users', () => kubeconfig({}, {}, { users: [] }), ['kubeconfig']],
-    ['a user without a name', () => kubeconfig({}, {}, { users: [{ user: {} }] }), ['users[0]']],
-    [
-      'the same name twice',
-      () => kubeconfig({}, {}, { users: [1, 2].map(() => ({ name: 'sweeper', user: { token: TOKEN } })) }),
-      ['users[1]'],
-    ],
-    ['no current context', () => kubeconfig({}, {}, { 'current-context': '' }), ['current-context']],
+    ['another kind of object', () => 'kind: Secret', ['contexts']],
+    ['no users', () => kubeconfig({}, {}, { users: null }), ['contexts[0].context.user']],
+    ['a user without a name', () => kubeconfig({}, {}, { users: [{ user: {} }] }), ['users[0].name']],
+    ['lists of text', () => kubeconfig({}, {}, { clusters: TOKEN }), ['clusters']],
+    ['a user of text', () => kubeconfig({}, {}, { users: [{ name: 'sweeper', user: TOKEN }] }), ['users[0].user']],
+    ['a number as token', () => kubeconfig({}, { token: 1 }), ['users[0].user.token']],
+    ['no current context', () => kubeconfig({}, {}, { 'current-context': '' }), ['contexts']],
     ['an unknown current context', () => kubeconfig({}, {}, { 'current-context': 'x' }), ['contexts']],
     [
       'a context that leads nowhere',
       () => kubeconfig({}, {}, { contexts: [{ name: 'sweeper@berlin', context: { cluster: 'x' } }] }),
-      ['contexts[0].context.cluster', 'contexts[0].context.user'],
+      ['contexts[0].context.cluster'],
     ],
     ['http', () => kubeconfig({ server: 'http://10.0.0.1' }), ['clusters[0].cluster.server']],
     ['no server', () => kubeconfig({ server: null }), ['clusters[0].cluster.server']],
@@ -180,58 +135,47 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
       () => kubeconfig({}, { 'client-certificate-data': base64(client.certificatePem) }),
       ['users[0].user'],
     ],
-    [
-      'everything that is refused anywhere, at once',
-      () =>
-        kubeconfig(
-          { server: 'http://h', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://p' },
-          {
-            token: TOKEN,
-            'auth-provider': { name: 'oidc' },
-            username: 'u',
-            password: 'hunter2',
-            as: 'admin',
-            'as-uid': '1',
-            'as-groups': ['system:masters'],
-            'as-user-extra': { a: ['b'] },
-          },
-        ),
-      [
-        'clusters[0].cluster.insecure-skip-tls-verify',
-        'clusters[0].cluster.proxy-url',
-        'users[0].user.auth-provider',
-        'users[0].user.username',
-        'users[0].user.password',
-        'users[0].user.as',
-        'users[0].user.as-uid',
-        'users[0].user.as-groups',
-        'users[0].user.as-user-extra',
-        'clusters[0].cluster.server',
-      ],
-    ],
   ])('refused: %s', async (_name, text, expected) => {
     expect((await problems(text(), source)).toSorted()).toEqual(expected.toSorted());
   });
 
-  test.each([
-    [`users: [${TOKEN}`, 'not valid YAML, line 1: this "[" is not closed; add'],
-    [`kind: Config\nusers\nname: ${TOKEN}`, 'not valid YAML, line 2: this key has no colon and space after it'],
-    [`a: 1\n\ttoken: ${TOKEN}`, 'not valid YAML, line 2: a tab indents this line'],
-    [`token: "${TOKEN}`, 'not valid YAML, line 1: this quote is not closed'],
-    [`a: b: ${TOKEN}`, 'not valid YAML, line 1: a value with ": " in it needs quotes'],
-    [`- a\n${TOKEN}: 1`, 'not valid YAML, line 2: the value before this has ended'],
-    [`${TOKEN}: &`, 'not valid YAML, line 1: something is where YAML does not expect it'],
-    ['a: &a 1\nb: *a', 'it has aliases, which are not accepted'],
-  ])('%j is said in words, with the line', async (text, says) => {
-    await problems(text, source);
-    await expect(loadKubeconfig(text, source)).rejects.toThrow(`kubeconfig: ${says}`);
+  test('everything that is refused is said at once', async () => {
+    const cluster = { server: 'http://h', 'insecure-skip-tls-verify': true, 'proxy-url': 'http://p' };
+    const others = { as: 'admin', 'as-uid': '1', 'as-groups': ['system:masters'], 'as-user-extra': { a: ['b'] } };
+    const user = { 'auth-provider': { name: 'oidc' }, username: 'u', password: 'hunter2', ...others };
+    expect(await problems(kubeconfig(cluster, { token: TOKEN, ...user }), source)).toEqual([
+      ...Object.keys(cluster).map((field) => `clusters[0].cluster.${field}`),
+      ...Object.keys(user).map((field) => `users[0].user.${field}`),
+    ]);
   });
 
-  test('fields that say nothing are not refused', async () => {
-    const text = kubeconfig(
-      { 'insecure-skip-tls-verify': false, 'proxy-url': '' },
-      { token: TOKEN, exec: null, username: '', 'auth-provider': null },
+  test('no mistake makes an error say a secret', async () => {
+    const text = kubeconfig({}, { token: TOKEN, 'client-key-data': base64(client.keyPem) });
+    const mark = fc.constantFrom('"', "'", '{', '[', '*', '!', '&', ': ', '- ', '\n', '\t', '#', '|', '\0');
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(text.length), mark), { minLength: 1, maxLength: 3 }), async (marks) => {
+        const wrong = marks.reduce((before, [at, one]) => before.slice(0, at) + one + before.slice(at), text);
+        const places = loadKubeconfig(wrong, source).then(
+          () => ['none'],
+          async () => problems(wrong, source),
+        );
+        expect((await places).length).toBeGreaterThan(0);
+      }),
     );
+  });
+
+  test('an error in YAML has its line', async () => {
+    await expect(loadKubeconfig(`kind: Config\n\ttoken: ${TOKEN}`, source)).rejects.toThrow(
+      'kubeconfig: not valid YAML without aliases, line 2. Write it again: kubectl config view',
+    );
+  });
+
+  test('fields that say nothing, and entries that are not selected, are not refused', async () => {
+    const other = { name: 'other', user: { exec: { command: 'x' }, 'auth-provider': { name: 'gcp' } } };
+    const user = { token: TOKEN, exec: null, username: '', 'auth-provider': null };
+    const text = kubeconfig({ 'insecure-skip-tls-verify': false, 'proxy-url': '' }, undefined, {
+      users: [{ name: 'sweeper', user }, other],
+    });
     expect((await loadKubeconfig(text, source)).credentials).toEqual({ kind: 'token', token: TOKEN });
   });
 
@@ -241,53 +185,30 @@ describe.each([SECRET, FILE])('from a $origin', (source) => {
 });
 
 describe('from a secret', () => {
-  test('files and commands are refused, also of entries that are not selected', async () => {
-    const text = kubeconfig({}, undefined, {
-      clusters: [
-        { name: 'berlin', cluster: { server: 'https://h' } },
-        { name: 'other', cluster: { server: 'https://o', 'certificate-authority': '/etc/ca.crt' } },
-      ],
-      users: [
-        { name: 'sweeper', user: { token: TOKEN } },
-        {
-          name: 'other',
-          user: {
-            'client-certificate': 'c.crt',
-            'client-key': 'c.key',
-            tokenFile: '/run/token',
-            'token-file': '/run/token',
-            exec: { command: 'touch' },
-          },
-        },
-      ],
-    });
+  test('files and commands are refused', async () => {
+    const files = { 'client-certificate': 'c.crt', 'client-key': 'c.key', tokenFile: '/run/token' };
+    const text = kubeconfig({ 'certificate-authority': '/etc/ca.crt' }, { ...files, exec: { command: 'touch' } });
     expect(await problems(text, SECRET)).toEqual([
-      'clusters[1].cluster.certificate-authority',
-      'users[1].user.client-certificate',
-      'users[1].user.client-key',
-      'users[1].user.tokenFile',
-      'users[1].user.token-file',
-      'users[1].user.exec',
+      'clusters[0].cluster.certificate-authority',
+      ...Object.keys(files).map((field) => `users[0].user.${field}`),
+      'users[0].user.exec',
     ]);
   });
 
   test.each([
     ['missing', undefined],
-    ['empty', []],
     ['of a kind that is refused', [{ name: 'sweeper', user: { exec: { command: 'aws-iam-authenticator' } } }]],
     ['an administrator', [{ name: 'sweeper', user: { token: 'of an administrator' } }]],
   ])('credentials of the caller take the place of users that are %s', (_, users) => {
     const credentials = { kind: 'token', token: async () => TOKEN } as const;
     const text = kubeconfig({}, undefined, { users });
-    expect(loadSecretKubeconfig(text, { credentials })).toMatchObject({ server: 'https://10.0.0.1:6443', credentials });
+    expect(loadSecretKubeconfig(text, credentials)).toMatchObject({ server: 'https://10.0.0.1:6443', credentials });
   });
 
   test('credentials of the caller change nothing about the server', () => {
     const credentials = { kind: 'token', token: TOKEN } as const;
     const text = kubeconfig({ 'insecure-skip-tls-verify': true, 'certificate-authority': '/etc/ca.crt' });
-    expect(() => loadSecretKubeconfig(text, { credentials })).toThrow(
-      /TLS must be verified[\s\S]*must not refer to files/,
-    );
+    expect(() => loadSecretKubeconfig(text, credentials)).toThrow(/TLS must be verified[\s\S]*must not refer to files/);
   });
 
   test('data that is not base64', async () => {
@@ -298,15 +219,31 @@ describe('from a secret', () => {
     ]);
   });
 
-  test('client-node is never loaded', async () => {
-    vi.doMock('@kubernetes/client-node', () => {
-      throw new Error('loaded');
-    });
-    onTestFinished(() => {
-      vi.doUnmock('@kubernetes/client-node');
-    });
-    expect((await loadKubeconfig(kubeconfig(), SECRET)).cluster).toBe('berlin');
+  test.each(['__proto__', 'constructor', 'toString'])('a name or key is like all others: %s', (name) => {
+    const text = JSON.stringify({
+      clusters: [{ name, cluster: { server: 'https://10.0.0.1', PROTO: { server: 'https://evil' } } }],
+      users: [{ name, user: { token: TOKEN, PROTO: { exec: {} } } }],
+      contexts: [{ name, context: { cluster: name, user: name } }],
+      'current-context': name,
+      PROTO: { polluted: true },
+    }).replaceAll('PROTO', '__proto__');
+    expect(loadSecretKubeconfig(text)).toMatchObject({ context: name, cluster: name, server: 'https://10.0.0.1' });
+    expect(() => loadSecretKubeconfig(text.replace('"server"', '"x"'))).toThrow(/cluster\.server/);
+    expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
+    expect(() => loadSecretKubeconfig(kubeconfig({}, {}, { 'current-context': name }))).toThrow(KubeconfigError);
   });
+
+  // js-yaml takes 0.3 s at most; `yaml` takes 3 s for the braces, and brackets can end its process.
+  test.each('[@{@- @? @%A\n@---\n@\n@&a @"" @!t @1,@{a: @}@"\n@|\n@*a @ x'.split('@'))(
+    '64 KiB of anything are read in time: %j',
+    async (unit) => {
+      const text = `a: ${unit.repeat(64 * 1024)}`;
+      await expect(loadKubeconfig(text, SECRET)).rejects.toThrow('it is longer than 65536 characters');
+      const before = process.cpuUsage();
+      await problems(text.slice(0, 64 * 1024), SECRET);
+      expect(process.cpuUsage(before).user).toBeLessThan(1_000_000);
+    },
+  );
 });
 
 async function directory(files: Readonly<Record<string, string>>): Promise<string> {
@@ -324,21 +261,12 @@ const prints = (status: Fields): Fields =>
   command(`console.log(${JSON.stringify(JSON.stringify({ kind: 'ExecCredential', status }))})`);
 
 describe('from a file', () => {
-  test('relative paths start at the file', async () => {
-    const path = await directory({ 'ca.crt': ca, 'c.crt': client.certificatePem, 'c.key': client.keyPem });
-    const text = kubeconfig(
-      { 'certificate-authority-data': null, 'certificate-authority': 'ca.crt' },
-      { 'client-certificate': 'c.crt', 'client-key': join(path, 'c.key') },
-    );
-    expect(await loadKubeconfig(text, { ...FILE, directory: path })).toMatchObject({
-      caPem: ca,
-      credentials: { kind: 'certificate', ...client },
-    });
-  });
-
-  test('data counts more than a file, a token file more than a token, as in kubectl', async () => {
+  test('data counts more than a file, a token file more than a token and exec, as in kubectl', async () => {
     const path = await directory({ token: `${TOKEN}\n` });
-    const text = kubeconfig({ 'certificate-authority': 'missing.crt' }, { token: 'old', tokenFile: 'token' });
+    const text = kubeconfig(
+      { 'certificate-authority': 'missing.crt' },
+      { token: 'old', tokenFile: 'token', exec: { command: 'touch' } },
+    );
     expect(await loadKubeconfig(text, { ...FILE, directory: path })).toMatchObject({
       caPem: ca,
       credentials: { kind: 'token', token: TOKEN },
@@ -351,28 +279,11 @@ describe('from a file', () => {
     );
   });
 
-  test('entries that are not selected are not looked at', async () => {
-    const text = kubeconfig({}, undefined, {
-      users: [
-        { name: 'sweeper', user: { token: TOKEN } },
-        { name: 'other', user: { exec: { command: 'x' }, 'auth-provider': { name: 'gcp' } } },
-      ],
-    });
-    expect((await loadKubeconfig(text, FILE)).context).toBe('sweeper@berlin');
-  });
-
   test('exec needs permission', async () => {
     await expect(loadKubeconfig(kubeconfig({}, prints({ token: TOKEN })), FILE)).rejects.toThrow(/pass --allow-exec/);
   });
 
   const allowed: KubeconfigSource = { ...FILE, allowExec: true };
-
-  test('exec: a token', async () => {
-    expect((await loadKubeconfig(kubeconfig({}, prints({ token: TOKEN })), allowed)).credentials).toEqual({
-      kind: 'token',
-      token: TOKEN,
-    });
-  });
 
   test('exec: a client certificate', async () => {
     const user = prints({ clientCertificateData: client.certificatePem, clientKeyData: client.keyPem });
@@ -393,20 +304,25 @@ describe('from a file', () => {
   });
 
   test.each<[string, () => Fields, RegExp]>([
-    ['fails', () => command('console.error("session\\u001b[1m expired"); process.exit(1)'), /\(session\[1m expired\)/],
+    [
+      'fails',
+      () => command('console.error("session\\u001b[1m expired"); process.exit(1)'),
+      /failed \(session\[1m expired\)/,
+    ],
+    ['fails silently', () => command(`process.exit(3, '${TOKEN}')`), /failed \(3\)/],
     ['prints a token that is no JSON', () => command(`console.log("${TOKEN}")`), /did not write an ExecCredential/],
     ['prints another object', () => command(`console.log('{"token":"${TOKEN}"}')`), /did not write an ExecCredential/],
     ['gives nothing', () => prints({}), /has no credentials/],
     ['is gone', () => ({ exec: { command: 'no-such-command-here' } }), /: there is no command no-such-command-here\. /],
-    ['names none', () => ({ exec: {} }), /No command/],
+    ['names none', () => ({ exec: {} }), /exec.command: it is not of the type string/],
   ])('exec: the command %s', async (_name, user, says) => {
     const text = kubeconfig({}, user());
     await expect(loadKubeconfig(text, allowed)).rejects.toThrow(says);
     await problems(text, allowed);
   });
 
-  test('exec: a command that never ends is not waited for', async () => {
-    const user = command('setTimeout(() => {}, 1_500)');
+  test('exec: a command that never ends is ended', async () => {
+    const user = command('setTimeout(() => {}, 60_000)');
     await expect(loadKubeconfig(kubeconfig({}, user), { ...allowed, execTimeoutMs: 50 })).rejects.toThrow(
       /no credentials within 50 ms/,
     );
@@ -451,51 +367,32 @@ describe('from several files', () => {
     });
   });
 
-  test('of a laptop that knows 300 clusters, each with its certificates', async () => {
-    const names = Array.from({ length: 300 }, (_, index) => `c${index}`);
-    const data = 'A'.repeat(1_600);
-    const text = stringify({
-      clusters: names.map((name) => cluster(name, `https://${name}.example`)),
-      users: [...names.map((name) => ({ name, user: { 'client-certificate-data': data } })), user('me', 't')],
-      contexts: [context('x', 'c299', 'me')],
-    });
-    expect(text.length).toBeGreaterThan(500_000);
-    expect(await loadLocalKubeconfig(text, { context: 'x' })).toMatchObject({ server: 'https://c299.example' });
-    await expect(loadLocalKubeconfig('a'.repeat(8 * 1024 * 1024 + 1))).rejects.toThrow('it is longer than 8388608');
-  });
-
   test('lists may be spread over them, and one of them may be empty', async () => {
-    const parts = (['clusters', 'users', 'contexts'] as const).map((list) =>
-      file(`${list}.yaml`, {
-        [list]: {
-          clusters: [cluster('c', 'https://c.example')],
-          users: [user('u', 't')],
-          contexts: [context('x', 'c', 'u')],
-        }[list],
-      }),
-    );
+    const parts = Object.entries({
+      clusters: [cluster('c', 'https://c.example')],
+      users: [user('u', 't')],
+      contexts: [context('x', 'c', 'u')],
+    }).map(([list, entries]) => file(`${list}.yaml`, { [list]: entries }));
     const empty = { text: '', directory: '.', name: 'empty.yaml' };
     expect(await loadLocalKubeconfig([empty, ...parts], { context: 'x' })).toMatchObject({
       server: 'https://c.example',
     });
     await expect(loadLocalKubeconfig(parts.slice(1), { context: 'x' })).rejects.toThrow(
-      'kubeconfig: it has no clusters. Give a complete one',
+      'contexts.yaml: contexts[0].context.cluster: there is no cluster "c". Write it again',
     );
   });
 
   test('relative paths start at the file that they are in', async () => {
-    const [one, two] = [await directory({ 'ca.crt': ca }), await directory({ token: 'of-two', 'ca.crt': 'none' })];
+    const one = await directory({ 'ca.crt': ca });
+    const two = await directory({ 'ca.crt': 'none', 'c.crt': client.certificatePem, 'c.key': client.keyPem });
+    const content = { 'client-certificate': 'c.crt', 'client-key': join(two, 'c.key') };
     const files = [
       file('one/config', { clusters: [cluster('c', 'https://c.example', { 'certificate-authority': 'ca.crt' })] }, one),
-      file(
-        'two/config',
-        { users: [{ name: 'u', user: { tokenFile: 'token' } }], contexts: [context('x', 'c', 'u')] },
-        two,
-      ),
+      file('two/config', { users: [{ name: 'u', user: content }], contexts: [context('x', 'c', 'u')] }, two),
     ];
     expect(await loadLocalKubeconfig(files, { context: 'x' })).toMatchObject({
       caPem: ca,
-      credentials: { token: 'of-two' },
+      credentials: { kind: 'certificate', ...client },
     });
   });
 
@@ -504,78 +401,16 @@ describe('from several files', () => {
       'b.yaml: kubeconfig: not valid YAML',
     );
     await expect(loadLocalKubeconfig([first, file('b.yaml', { users: [{ name: '' }] })])).rejects.toThrow(
-      'b.yaml: users[0]: it has no name or no user',
+      'b.yaml: users[0].name: it is empty',
     );
-    const twice = file('b.yaml', { users: [user('u', 'x'), user('u', 'y')] });
-    await expect(loadLocalKubeconfig([first, twice])).rejects.toThrow('b.yaml: users[1]: its name is used twice');
   });
 
   test('every context is listed once, the current one first', () => {
     const dangling = file('c.yaml', { contexts: [context('lost', 'nowhere', 'u')] });
-    expect(listContexts([first, second, dangling], FILE_LIMITS)).toMatchObject([
+    expect(listContexts([first, second, dangling])).toMatchObject([
       { context: 'blue', cluster: 'blue', server: 'https://blue.example' },
       { context: 'red', cluster: 'red', server: 'https://red-a.example' },
       { context: 'lost', cluster: undefined, server: undefined },
     ]);
-  });
-});
-
-test('what is loaded connects', async () => {
-  const server = await startTlsServer((_, response) => answer(response, 200, { gitVersion: 'v1.36.3' }));
-  const { server: url, caPem } = server.connection;
-  const loaded = await loadKubeconfig(
-    kubeconfig({ server: `${url}/`, 'certificate-authority-data': base64(caPem) }),
-    SECRET,
-  );
-  const connected = createKubernetesClient({ ...loaded, addresses: 'local' });
-  onTestFinished(() => connected.close());
-  expect(await connected.request({ method: 'GET', path: '/version' })).toEqual({ gitVersion: 'v1.36.3' });
-  expect(server.received[0]?.headers.authorization).toBe(`Bearer ${TOKEN}`);
-});
-
-describe('a text that takes long to parse', () => {
-  const SIZE = 64 * 1024;
-  test.each([
-    ['[', 'flow lists'],
-    ['{', 'flow maps'],
-    ['- ', 'lists'],
-    ['? ', 'explicit keys'],
-    ['%A\n', 'directives'],
-    ['---\n', 'documents'],
-    ['\n', 'empty lines'],
-    ['#\n', 'comments'],
-    ['&a ', 'anchors'],
-    ['"" ', 'quotes'],
-    ["'' ", 'single quotes'],
-    ['\\\n', 'line continuations'],
-    ['!t ', 'tags'],
-    ['1,', 'entries'],
-    ['\t', 'tabs'],
-    ['\r', 'returns'],
-  ])('is not parsed where it comes from a secret: %j (%s)', async (mark) => {
-    const text = `a: ${mark.repeat(SIZE)}`.slice(0, SIZE);
-    await expect(loadKubeconfig(text, SECRET)).rejects.toThrow('it has more than 800 lines, quotes and other marks');
-  });
-
-  test.each(['[', '{a: ', '&a ', '!t ', '%A', '? ', '\\x41', '*a '])(
-    'is not parsed with more than 100 of %j',
-    async (mark) => {
-      const text = `a: ${mark.repeat(101)}`;
-      await expect(loadKubeconfig(text, SECRET)).rejects.toThrow('it has more than 100 brackets, anchors, tags');
-    },
-  );
-
-  test('is not read where a secret has more than 64 KiB', async () => {
-    await expect(loadKubeconfig('a'.repeat(SIZE + 1), SECRET)).rejects.toThrow('it is longer than 65536 characters');
-  });
-
-  test('is no kubeconfig of a cluster: two authorities and a client certificate in lines of 64 are far below', async () => {
-    const lines = (text: string) => base64(text).replaceAll(/.{64}/g, '$&\n');
-    const user = {
-      'client-certificate-data': lines(client.certificatePem.repeat(4)),
-      'client-key-data': lines(client.keyPem.repeat(8)),
-    };
-    const text = kubeconfig({ 'certificate-authority-data': lines(`${ca}\n`.repeat(8)) }, user);
-    expect((await loadKubeconfig(text, SECRET)).credentials.kind).toBe('certificate');
   });
 });

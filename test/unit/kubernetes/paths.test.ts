@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readKubeletMetrics } from '../../../lambdas/audit/sources/kubelet-metrics.ts';
 import { readConfigMap } from '../../../lambdas/audit/sources/trust-configmaps.ts';
-import { readClusterApiKubeconfig } from '../../../lambdas/cluster/connect/open-target.ts';
 import { getSigningRequest, updateApproval } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
 import type { ApiCall, KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { readClusterApiCertificates } from '../../../lambdas/kubernetes/cluster-api-secret.ts';
+import { readClusterApiSecret } from '../../../lambdas/kubernetes/cluster-api-secret.ts';
 import { objectPath } from '../../../lambdas/kubernetes/ensure-object.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
@@ -25,10 +24,8 @@ const CALLERS: Readonly<Record<string, Caller>> = {
     const subject = { name, uid: 'u', resourceVersion: '1', metadata: {}, conditions: [] };
     return updateApproval(client, subject, { type: 'Approved', reason: 'R', message: '' }, signal);
   },
-  'get the kubeconfig of a cluster': (client, namespace, name) =>
-    readClusterApiKubeconfig(client, { namespace, name, signal }),
-  'get the authority of a cluster': (client, namespace, clusterName) =>
-    readClusterApiCertificates(client, { namespace, clusterName, secret: 'ca', signal }),
+  'get a Secret of a cluster': (client, namespace, clusterName) =>
+    readClusterApiSecret(client, { namespace, clusterName, secret: 'ca', signal }),
   'get a ConfigMap': (client, namespace, name) => readConfigMap(client, { namespace, name, signal }),
   'get a Lease': (client, namespace, name) => getLease(client, { namespace, name, signal }),
   'patch a Lease': (client, namespace, name) => patchLease(client, { namespace, name, ...lease }),

@@ -368,13 +368,13 @@ describe('access by the kubeconfig of Cluster API', () => {
   });
 
   it.each([
-    ['no value', { data: {} }, 'invalid', /^Secret eksa-system\/berlin-kubeconfig on/],
-    ['a value that is no base64', { data: { value: '%SENTINEL%' } }, 'invalid', /^Secret eksa-system/],
-    ['no kubeconfig', { data: { value: base64('SENTINEL') } }, 'kubeconfig', /^kubeconfig of eksa-system\/berlin on/],
-  ])('%s is a problem that quotes nothing of it', async (_, secret, kind, object) => {
+    ['no value', { data: {} }, 'invalid'],
+    ['a value that is no base64', { data: { value: '%SENTINEL%' } }, 'invalid'],
+    ['no kubeconfig', { data: { value: base64('SENTINEL') } }, 'kubeconfig'],
+  ])('%s is a problem that quotes nothing of it', async (_, secret, kind) => {
     const { sources } = await managing(secret);
     const problem = await problemOf({ access, management: MANAGEMENT }, sources);
-    expect(problem).toMatchObject({ kind, object: expect.stringMatching(object) });
+    expect(problem).toMatchObject({ kind, object: expect.stringMatching(/^kubeconfig of eksa-system\/berlin on/) });
     expect(JSON.stringify(problem)).not.toContain('SENTINEL');
   });
 
