@@ -15,7 +15,7 @@ import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.t
 import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
 import type { RolloutAct, RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
-import { nameOf, troublesOf } from './watch.ts';
+import { nameOf } from './watch.ts';
 
 /**
  * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one
@@ -183,8 +183,8 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     unhold: controlPlane.hold !== undefined,
   } as const;
   const { wanted, replaced } = progress;
-  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and remove the hold' : ''}`;
-  const message = `would abort ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
+  const what = `the rollout that began ${span(now - since)} ago${write.unhold ? ', and removes the hold' : ''}`;
+  const message = `aborts ${what}: ${replaced} of ${counted(wanted, 'control plane machine')} replaced, the others stay; neither the schedule nor a person begins another one for ${COOL_DOWN_DAYS} days`;
   return {
     kind: 'act',
     state: controlPlane.hold === undefined ? 'rolling' : 'held',
@@ -193,32 +193,6 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     progress,
     mark: aborted,
     write,
-  };
-}
-
-/**
- * The write of `certmarshal rollout resume`, or why there is nothing to resume. Pure.
- *
- * @param now milliseconds since the epoch
- */
-export function planResume(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
-  const { controlPlane, unread } = observed;
-  const going = goingOf(observed, now);
-  if (controlPlane === undefined && unread.length > 0) return unreadable(unread);
-  if (controlPlane?.hold === undefined) {
-    return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
-  }
-  const goesOn = going !== undefined && going.mark.abortedAt === undefined && !isDone(observed, going);
-  const left = goesOn ? troublesOf(observed, going, now) : [];
-  const why = typeof controlPlane.hold === 'object' ? `: ${controlPlane.hold.message}` : '';
-  const again = left.length > 0 ? `; it is held again while there is ${left.map(({ id }) => id).join(', ')}` : '';
-  return {
-    kind: 'act',
-    state: 'held',
-    message: `would remove the hold${why}${again}`,
-    checks: [],
-    ...(going && { mark: going.mark, progress: going.progress }),
-    write: { kind: 'resume', object: versionOf(controlPlane) },
   };
 }
 

@@ -32,7 +32,7 @@ import {
   repeatOptions,
   type TargetOptions,
 } from '../../target.ts';
-import type { RolloutSubject } from './ports.ts';
+import type { RolloutSubject } from './commands.ts';
 
 export interface RolloutTargetOptions extends TargetOptions {
   readonly fleet?: string;
@@ -63,7 +63,7 @@ export async function openSubject(
     target,
     waivers,
     policy: policy === undefined ? undefined : { ...policy, accepted: [...new Set([...policy.accepted, ...accepted])] },
-    everyMinutes: options.fleet === undefined ? undefined : fleet.audit.everyMinutes,
+    ofFleet: options.fleet !== undefined,
   };
 }
 

@@ -29,10 +29,12 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
   const contested = eksAnywhere?.contested;
   const mode = contested !== undefined && eksAnywhere?.mode === OPT_IN ? undefined : eksAnywhere?.mode;
   const said = [
-    ...(eksAnywhere === undefined || mode === undefined ? [] : [{ object: objectOf('Cluster', eksAnywhere), mode }]),
+    ...(eksAnywhere === undefined || mode === undefined
+      ? []
+      : [{ object: objectOf('Cluster', eksAnywhere), mode, isEksAnywhere: true }]),
     ...(controlPlane?.mode === undefined
       ? []
-      : [{ object: objectOf('KubeadmControlPlane', controlPlane), mode: controlPlane.mode }]),
+      : [{ object: objectOf('KubeadmControlPlane', controlPlane), mode: controlPlane.mode, isEksAnywhere: false }]),
   ];
   const other = said.find((one) => one.mode !== OPT_IN);
   const [first] = said;
@@ -48,7 +50,7 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
     other === undefined
       ? `no annotation ${OPT_IN_ANNOTATION}`
       : `${OPT_IN_ANNOTATION} is "${other.mode}", not "${OPT_IN}"`;
-  if (eksAnywhere === undefined || other?.object.startsWith('KubeadmControlPlane ') === true)
+  if (eksAnywhere === undefined || other?.isEksAnywhere === false)
     return fails({ object: other?.object, found, remedy: `The owner of the cluster agrees with: ${ofControlPlane}` });
   if (contested === undefined) {
     const command = kubectl('annotate', EKS_ANYWHERE_CLUSTERS, eksAnywhere, annotate);
@@ -71,7 +73,7 @@ export function optedInByOwner({ observed: { eksAnywhere, controlPlane, cluster 
 export function everythingRead({ observed: { unread } }: CheckQuestion): Verdict {
   const [first] = unread;
   return verdictOf(
-    unread.map(({ object, message }) => `${object}: ${message}`),
+    unread.map(({ object, message }, index) => (index === 0 ? message : `${object}: ${message}`)),
     { object: first?.object, good: 'everything that it depends on was read', remedy: first?.remedy ?? '' },
   );
 }

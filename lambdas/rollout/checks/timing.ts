@@ -24,7 +24,7 @@ export function expiredCertificates(observed: ObservedRollout, now: number) {
   });
   if (apiServer === undefined || apiServer.notAfter > now) return ofMachines;
   const object = `API server ${apiServer.url}`;
-  return [...ofMachines, { object, name: object, port: undefined, notAfter: apiServer.notAfter }];
+  return [...ofMachines, { object, name: 'the API server', port: undefined, notAfter: apiServer.notAfter }];
 }
 
 /** After expiry neither Cluster API nor etcdadm can reach the cluster: a rollout would begin and never end. */

@@ -147,9 +147,9 @@ rollouts:
   });
 
   it('has the built-in times without a fleet.yaml, and what is vouched for', async () => {
-    const { policy, everyMinutes } = await opened({ kubeconfig: file('berlin'), accept: 'spare-capacity' });
+    const { policy, ofFleet } = await opened({ kubeconfig: file('berlin'), accept: 'spare-capacity' });
     expect(policy).toMatchObject({ clusters: ['*'], begin: { days: 45 }, accepted: ['spare-capacity'] });
-    expect(everyMinutes).toBeUndefined();
+    expect(ofFleet).toBe(false);
   });
 
   it.each([
@@ -157,7 +157,7 @@ rollouts:
     ['the first entry of its name, where it is found', 'munich', ['etcd-backup', 'spare-capacity']],
     ['none', 'oslo', undefined],
   ])('has of a fleet.yaml %s', async (_, cluster, accepted) => {
-    const { policy, target, everyMinutes } = await opened({
+    const { policy, target, ofFleet } = await opened({
       kubeconfig: file('berlin'),
       cluster,
       fleet: file('fleet.yaml'),
@@ -166,7 +166,7 @@ rollouts:
     expect(policy?.accepted).toEqual(accepted);
     expect(target.id).toBe(cluster === 'berlin' ? 'berlin-prod' : cluster);
     expect(target.eksAnywhereNamespace).toBe(cluster === 'berlin' ? 'team-a' : undefined);
-    expect(everyMinutes).toBe(15);
+    expect(ofFleet).toBe(true);
   });
 
   it.each([

@@ -487,7 +487,7 @@ describe('the checks before a rollout', () => {
     ['opted-in-by-owner', 'one of them disagrees', ['is "off"', 'annotate kubeadmcontrolplanes']],
     ['opted-in-by-owner', 'two have the name', ['that counts: Clusters', 'and deploy; until then the owner']],
     ['opted-in-by-owner', 'two have the name, and one forbids', ['and deploy.']],
-    ['everything-read', 'a list that was refused', ['list leases: list leases: may not; Grant it.']],
+    ['everything-read', 'a list that was refused', ['list leases: may not; Grant it.']],
     [
       'not-expired',
       'etcd ended before the API server',
