@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
-import { actRollout } from '../../lambdas/rollout/act.ts';
-import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout/step-rollout.ts';
