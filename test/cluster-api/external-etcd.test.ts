@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
+import type { RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout/step-rollout.ts';

@@ -46,7 +46,6 @@ export type RolloutCommand = (
 export interface RolloutPorts extends Io {
   readonly observe: typeof observeRollout;
   readonly plan: typeof planRollout;
-  readonly planAbort: typeof planAbort;
   readonly step: typeof stepRollout;
   readonly act: typeof actRollout;
 }
@@ -55,7 +54,6 @@ export const ROLLOUT_PORTS: RolloutPorts = {
   ...PROCESS,
   observe: observeRollout,
   plan: planRollout,
-  planAbort,
   step: stepRollout,
   act: actRollout,
 };
@@ -131,7 +129,7 @@ export const rolloutAbortCommand: RolloutCommand = async (subject, options, sign
   const { yes = false } = options;
   const aborted = await untilNotOvertaken(async () => {
     const observed = await observe(subject, ports, signal);
-    const step = ports.planAbort(observed, clock());
+    const step = planAbort(observed, clock());
     if (step.kind !== 'act' || !yes || signal.aborted) return { observed, step, written: undefined };
     const { namespace } = observed.capiCluster ?? step.write.object;
     const cluster = `${namespace}/${observed.capiCluster?.name ?? observed.cluster.name}`;

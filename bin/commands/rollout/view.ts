@@ -2,11 +2,12 @@ import { pasteable } from '../../../lambdas/command.ts';
 import type { Problem } from '../../../lambdas/contracts/problem.ts';
 import type { HoldReason } from '../../../lambdas/contracts/rollout-summary.ts';
 import { printable } from '../../../lambdas/printable.ts';
-import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../../lambdas/resources/annotations.ts';
+import { isJsonObject } from '../../../lambdas/resources/fields.ts';
 import { isBegin, type RolloutWritten } from '../../../lambdas/rollout/act.ts';
 import { onPort, serversOf } from '../../../lambdas/rollout/checks/verdict.ts';
 import type { ObservedMachine, ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import type { MachineProgress, RolloutProgress } from '../../../lambdas/rollout/progress.ts';
+import { patchOf } from '../../../lambdas/rollout/rollout-patch.ts';
 import type {
   RolloutAct,
   RolloutCheck,
@@ -19,8 +20,8 @@ import type { RolloutState } from '../../../lambdas/tables/rollout-states.ts';
 import type { NamedServer } from '../../target.ts';
 import { block, type Lines, table } from '../../terminal/draw.ts';
 import { bad, faint, good, type Paint, strong, warn } from '../../terminal/paint.ts';
-import { problemLines, serverLine } from '../../terminal/phrases.ts';
-import { dayOf, joined, sentence, shortDuration, span } from '../../terminal/words.ts';
+import { MARKS, problemLines, serverLine } from '../../terminal/phrases.ts';
+import { dayOf, joined, sentence, span } from '../../terminal/words.ts';
 import type { PlannedRollout, RolloutOptions } from './commands.ts';
 
 type Verdict = Pick<RolloutStep, 'state' | 'message'>;
@@ -44,8 +45,12 @@ export function planLines(view: PlanView): Lines {
   return [
     headline(view, verdictOf(view)),
     block(checkLines(view)),
-    block(reasonLines(reasonsOf(schedule, observed), program), problemsLines(observed.unread, program)),
-    block(act?.kind === 'act' && `  Would write ${writeWords(act.write)}`, timesOf(view), alsoBy(observed)),
+    block(troubleLines(reasonsOf(schedule, observed), observed.unread, program)),
+    block(
+      act?.kind === 'act' &&
+        `  ${act === schedule ? 'The schedule' : 'rollout start --yes'} would write ${writeWords(act.write)}`,
+      timesOf(view),
+    ),
     block(machineTable([...observed.machines, ...(observed.etcd?.machines ?? [])], now)),
   ];
 }
@@ -119,7 +124,8 @@ function reasonsOf(step: RolloutStep, { unread }: Pick<ObservedRollout, 'unread'
   );
 }
 
-function timesOf({ schedule, person, now }: PlanView): Lines {
+function timesOf({ observed: { controlPlane }, schedule, person, now }: PlanView): Lines {
+  const days = controlPlane?.rolloutBeforeDays;
   const { nextWindow, soonestEnd } = schedule;
   const begin = person.state === 'expired' ? undefined : schedule.span;
   const times = joined(
@@ -129,18 +135,12 @@ function timesOf({ schedule, person, now }: PlanView): Lines {
       begin && `latest safe start ${begin.until > now ? '' : 'was '}${moment(begin.until, now)}`,
       nextWindow !== undefined &&
         `window opens ${new Date(nextWindow).toISOString().slice(0, 16).replace('T', ' ')} UTC`,
+      days !== undefined && `Cluster API rolls it ${days} days before its API servers expire (rollout.before)`,
       schedule.kind === 'ask' && `a person runs ${safe(schedule.command)}`,
     ],
     '; ',
   );
   return times !== '' && `  ${sentence(times)}`;
-}
-
-function alsoBy({ controlPlane }: ObservedRollout): Lines {
-  const days = controlPlane?.rolloutBeforeDays;
-  return (
-    days !== undefined && `  Cluster API rolls it too, ${days} days before its API servers expire (rollout.before)`
-  );
 }
 
 function machineTable(machines: readonly ObservedMachine[], now: number): Lines {
@@ -172,11 +172,7 @@ export function startLines(
     const changed = written?.kind === 'written' ? step.message : `nothing was written, it has changed: ${step.message}`;
     const message = step.kind !== 'act' || written === undefined ? changed : WRITTEN_WORDS[written.kind];
     const reasons = step.kind === 'hold' || step.kind === 'ask' ? step.reasons : [];
-    return [
-      headline(shown, { state: 'refused', message }),
-      reasonLines(reasons, program),
-      problemsLines(problems, program),
-    ];
+    return [headline(shown, { state: 'refused', message }), troubleLines(reasons, problems, program)];
   }
   const { write, mark, checks } = step;
   const accepted = checks.filter((check) => !check.passed && check.waived === true);
@@ -191,7 +187,7 @@ export function startLines(
     }),
     `  Wrote ${writeWords(write)}`,
     accepted.length > 0 && `  You accepted ${accepted.map(({ id, found }) => `${id} (${safe(found)})`).join(', ')}`,
-    problemsLines(problems, program),
+    troubleLines([], problems, program),
     `  ${next}.`,
     `  A hub, or ${program} run --every 1m --yes, holds it when something is wrong, and returns its Lease at the end.`,
     `  Progress: ${program} rollout status${repeat}`,
@@ -217,8 +213,7 @@ export function statusLines(view: StatusView): Lines {
     progress && block(progressTable('control plane', progress, now)),
     progress?.etcd && block(progressTable('etcd', progress.etcd, now)),
     block(
-      reasonLines(reasonsOf({ ...step, checks: [] }, observed), program),
-      problemsLines(observed.unread, program),
+      troubleLines(reasonsOf({ ...step, checks: [] }, observed), observed.unread, program),
       step.kind === 'ask' && `  A person runs ${safe(step.command)}`,
     ),
   ];
@@ -230,7 +225,7 @@ function progressTable(title: string, progress: Omit<RolloutProgress, 'etcd'>, n
     (a, b) => b.unhealthy.length - a.unhealthy.length || a.createdAt - b.createdAt,
   );
   const rows = machines.map(({ name, node, state, createdAt, served, unhealthy }) => {
-    const age = shortDuration((now - createdAt) / 1000);
+    const age = span(now - createdAt);
     // A machine that is being created or deleted need not be healthy.
     const condition = state === 'new' || state === 'leaving' ? '' : unwell(unhealthy);
     return [safe(name), nodeWords(node), state, age, certificateWords(served, state), condition];
@@ -266,31 +261,22 @@ interface Aborted extends Shown {
 /** What `rollout abort` wrote, would write, or why it wrote nothing. */
 export function abortLines(aborted: Aborted, program: string): Lines {
   const { observed, step, written } = aborted;
-  const isWritten = written?.kind === 'written';
   const missing = noSuchCluster(observed);
+  if (missing !== undefined) return headline(aborted, missing);
+  const isWritten = written?.kind === 'written';
+  const problems = [...(written?.problem === undefined ? [] : [written.problem]), ...observed.unread];
   return [
-    headline(aborted, missing ?? abortVerdict(aborted)),
+    headline(aborted, abortVerdict(aborted)),
     step.kind === 'act' &&
       (written === undefined || isWritten) && [
         `  ${isWritten ? 'Wrote' : 'Would write'} ${writeWords(step.write)}`,
         `  Cluster API removes what is one too many. A hub or ${program} run then returns the Lease; else it is free in a day.`,
       ],
-    // What is unread is said below.
-    step.kind === 'hold' &&
-      missing === undefined &&
-      reasonLines(
-        step.reasons.filter(({ id }) => id !== 'everything-read'),
-        program,
-      ),
-    written?.problem && problemsLines([written.problem], program),
-    problemsLines(observed.unread, program),
+    troubleLines(reasonsOf(step, observed), problems, program),
   ];
 }
 
-function abortVerdict({ observed, step, written }: Aborted): Verdict {
-  // An unreadable control plane does not mean that there is nothing to do.
-  if (observed.controlPlane === undefined && observed.unread.length > 0)
-    return { state: 'refused', message: 'its control plane could not be read: nothing was written' };
+function abortVerdict({ step, written }: Aborted): Verdict {
   if (step.kind === 'hold') return { state: 'refused', message: `${step.message}; nothing was written` };
   if (written === undefined) return step;
   if (written.kind !== 'written') return { state: 'refused', message: WRITTEN_WORDS[written.kind] };
@@ -298,7 +284,7 @@ function abortVerdict({ observed, step, written }: Aborted): Verdict {
 }
 
 function headline({ observed: { cluster }, server }: Shown, { state, message }: Verdict): Lines {
-  const [symbol, paint] = STATES[state];
+  const [symbol, paint] = MARKS[isBad({ state }) ? 'critical' : (MARK_OF[state] ?? 'warning')];
   return [`${paint(symbol)} ${strong(safe(cluster.name))}: ${paint(safe(message))}`, serverLine(server)];
 }
 
@@ -309,19 +295,13 @@ export function noSuchCluster({ cluster, capiCluster, unread }: Shown['observed'
   return { state: 'refused', message };
 }
 
-/** Reasons why nothing continues automatically, with remedies. */
-function reasonLines(reasons: readonly HoldReason[], program: string): readonly Lines[] {
-  return reasons.map(({ id, object, message, remedy }) =>
-    problemLines(about(object, message), `${pasteable(safe(remedy), program)} · ${program} runbook ${safe(id)}`),
-  );
-}
-
-/** Problems with remedies; a remedy that several share in a row is shown once. */
-function problemsLines(problems: readonly Problem[], program: string): readonly Lines[] {
-  return problems.map(({ object, message, remedy }, index) =>
+/** Reasons and problems with remedies; a remedy that several share in a row is shown once. */
+function troubleLines(reasons: readonly HoldReason[], problems: readonly Problem[], program: string): readonly Lines[] {
+  const ofReasons = reasons.map((one) => ({ ...one, remedy: `${one.remedy} · certmarshal runbook ${one.id}` }));
+  return [...ofReasons, ...problems].map(({ object, message, remedy }, index, all) =>
     problemLines(
       about(object, message),
-      problems[index + 1]?.remedy === remedy ? undefined : pasteable(safe(remedy), program),
+      all[index + 1]?.remedy === remedy ? undefined : pasteable(safe(remedy), program),
     ),
   );
 }
@@ -343,43 +323,20 @@ function safe(text: string): string {
   );
 }
 
-/** A patch in words: the object, and each field with its value. */
+/** The object of a write, and each field of its patch. */
 function writeWords(write: RolloutWrite): string {
   const { namespace, name } = write.object;
   const kind = write.kind === 'roll-etcd' ? 'EtcdadmCluster' : 'KubeadmControlPlane';
-  return safe(`${kind} ${namespace}/${name}: ${fieldsOf(write).join(', ')}`);
+  return printable(`${kind} ${namespace}/${name}: ${fieldsOf(patchOf(write)).join(', ')}`, 2_000);
 }
 
-function fieldsOf(write: RolloutWrite): readonly string[] {
-  const mark = 'mark' in write ? [`annotation ${ROLLOUT_ANNOTATION} = ${write.mark.id}`] : [];
-  switch (write.kind) {
-    case 'roll-etcd':
-      return [
-        'annotation etcdcluster.cluster.x-k8s.io/upgrading = true',
-        `spec.etcdadmConfigSpec.postEtcdadmCommands + ${write.postEtcdadmCommands.at(-1) ?? ''}`,
-        ...mark,
-      ];
-    case 'roll-control-plane':
-      return [`${afterField(write)} = ${write.mark.start}`, ...mark];
-    case 'pause-control-plane':
-      return [`annotation ${PAUSED_ANNOTATION} while etcd is rolled`, ...mark];
-    case 'unpause-control-plane':
-      return [`annotation ${PAUSED_ANNOTATION} removed`];
-    case 'hold':
-      return [`annotation ${HOLD_ANNOTATION} = ${write.hold.reason}`];
-    case 'abort':
-      return [
-        ...(write.clearAfter ? [`${afterField(write)} removed`] : []),
-        ...(write.unpause ? [`annotation ${PAUSED_ANNOTATION} removed`] : []),
-        ...(write.unhold ? [`annotation ${HOLD_ANNOTATION} removed`] : []),
-        ...mark.map((field) => `${field}, aborted`),
-      ];
-  }
-}
-
-/** The field of Cluster API that begins a rollout. */
-function afterField({ object }: Exclude<RolloutWrite, { kind: 'roll-etcd' }>): string {
-  return object.apiVersion === 'v1beta1' ? 'spec.rolloutAfter' : 'spec.rollout.after';
+function fieldsOf(value: unknown, path = ''): readonly string[] {
+  if (value === null) return [`${path} removed`];
+  if (!isJsonObject(value)) return [`${path} = ${typeof value === 'string' ? value : JSON.stringify(value)}`];
+  return Object.entries(value).flatMap(([key, inner]) => {
+    if (path === 'metadata' && key !== 'annotations') return [];
+    return fieldsOf(inner, path === 'metadata.annotations' ? `annotation ${key}` : `${path}${path && '.'}${key}`);
+  });
 }
 
 /** The result of a write, without a full stop. */
@@ -392,20 +349,9 @@ const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
   unknown: 'sent, but no answer says whether it was done: rollout status shows it',
 };
 
-const STATES: Readonly<Record<RolloutState, readonly [symbol: string, paint: Paint]>> = {
-  off: ['·', faint],
-  idle: ['✔', good],
-  waiting: ['◌', warn],
-  refused: ['✖', bad],
-  assist: ['!', warn],
-  ready: ['◇', good],
-  rolling: ['↻', warn],
-  verifying: ['↻', warn],
-  held: ['✖', bad],
-  done: ['✔', good],
-  aborted: ['✖', warn],
-  foreign: ['!', warn],
-  expired: ['✖', bad],
+const MARK_OF: Readonly<Partial<Record<RolloutState, keyof typeof MARKS>>> = {
+  ...{ off: 'info', waiting: 'info', rolling: 'info', verifying: 'info' },
+  ...{ idle: 'well', done: 'well' },
 };
 
 /** Whether a rollout of certmarshal is in progress. */

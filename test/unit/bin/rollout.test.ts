@@ -36,6 +36,7 @@ const UNREAD = {
   message: 'answered 403',
   remedy: 'Grant it: certmarshal rbac --management --rollouts | kubectl apply -f -',
 };
+const MARKED = `annotation certmarshal.dev/rollout = ${JSON.stringify(MARK)}`;
 const SINGLE: RolloutCheck = { id: 'single-replica', passed: false, found: 'it has one machine' };
 const { controlPlane: _, ...UNREADABLE } = healthyRollout({ unread: [UNREAD] });
 
@@ -87,14 +88,14 @@ describe('certmarshal rollout plan', () => {
   ✔         everything-read  all of it
 `);
     expect(stdout).toContain(
-      `  Would write KubeadmControlPlane eksa-system/berlin-prod: spec.rollout.after = ${MARK.start}, annotation certmarshal.dev/rollout = ${MARK.id}\n`,
+      `  rollout start --yes would write KubeadmControlPlane eksa-system/berlin-prod: ${MARKED}, spec.rollout.after = ${MARK.start}\n`,
     );
   });
 
   it('names the field as an older Cluster API has it', async () => {
     const object = controlPlane({ apiVersion: 'v1beta1' });
     const person: RolloutStep = { ...ready(), kind: 'act', write: { kind: 'roll-control-plane', object, mark: MARK } };
-    expect((await ran(rolloutPlanCommand, { person })).stdout).toContain('berlin-prod: spec.rolloutAfter = ');
+    expect((await ran(rolloutPlanCommand, { person })).stdout).toContain(', spec.rolloutAfter = ');
   });
 
   it('shows the earliest end of each machine, what of it was not seen, and why it is unhealthy', async () => {
@@ -119,7 +120,7 @@ describe('certmarshal rollout plan', () => {
       observed: healthyRollout({ controlPlane: controlPlane({ rolloutBeforeDays: 30 }) }),
       schedule: ready(warning),
     });
-    expect(stdout).toContain('Cluster API rolls it too, 30 days before its API servers expire (rollout.before)\n');
+    expect(stdout).toContain('; Cluster API rolls it 30 days before its API servers expire (rollout.before)\n');
     expect(stdout).toContain('  ! look  handshakes  port 2380: it refuses\n');
   });
 
@@ -156,7 +157,7 @@ describe('certmarshal rollout plan', () => {
     expect(stdout).toContain(
       'not-expired         API server https://management.test:6443: the API server shows one that',
     );
-    expect(stdout).not.toContain('Would write');
+    expect(stdout).not.toContain('would write');
     // A management cluster says nothing about the cluster that it manages.
     expect(await planOf(false)).toMatch(/^(?!.*expired).*no certificate was seen, so it is not known when it/s);
   });
@@ -219,7 +220,7 @@ describe('certmarshal rollout plan', () => {
     const late: RolloutCheck = { id: 'due', passed: false, passing: true, found: 'it is due in 300 days' };
 
     it('the verdict is that of the person, who need not be opted in', async () => {
-      expect(await plan([due, notAgreed])).toMatch(/^◇ berlin-prod: would roll 3 control plane machines/);
+      expect(await plan([due, notAgreed])).toMatch(/^! berlin-prod: would roll 3 control plane machines/);
     });
 
     it('nothing is due is the verdict, and nobody is asked for anything', async () => {
@@ -231,7 +232,7 @@ describe('certmarshal rollout plan', () => {
 
     it('it is not said that nothing is due where nobody could see it', async () => {
       const unseen: RolloutCheck = { id: 'due', passed: false, found: 'no certificate was seen', remedy: 'Let them' };
-      expect(await plan([unseen, notAgreed])).toMatch(/^◇ berlin-prod: would roll/);
+      expect(await plan([unseen, notAgreed])).toMatch(/^! berlin-prod: would roll/);
     });
 
     it('what only a hub knows is not said to have passed', async () => {
@@ -274,7 +275,7 @@ describe('certmarshal rollout start', () => {
       steps: [],
       acts: [],
     });
-    expect(stdout).toContain('  Would write KubeadmControlPlane eksa-system/berlin-prod: spec.rollout.after');
+    expect(stdout).toContain('  rollout start --yes would write KubeadmControlPlane eksa-system/berlin-prod: ');
   });
 
   const object = controlPlane();
@@ -299,7 +300,7 @@ describe('certmarshal rollout start', () => {
     expect(stdout.slice(stdout.indexOf('\n✔'))).toBe(`
 ✔ berlin-prod: rollout ${MARK.id} started
   10.0.1.10:6443, context admin
-  Wrote KubeadmControlPlane eksa-system/berlin-prod: spec.rollout.after = ${MARK.start}, annotation certmarshal.dev/rollout = ${MARK.id}
+  Wrote KubeadmControlPlane eksa-system/berlin-prod: ${MARKED}, spec.rollout.after = ${MARK.start}
   You accepted spare-capacity (nobody vouches for it)
   Cluster API now replaces one machine after the other.
   A hub, or certmarshal run --every 1m --yes, holds it when something is wrong, and returns its Lease at the end.
@@ -354,15 +355,15 @@ describe('certmarshal rollout status', () => {
   it('shows since when, and how far each machine is, the oldest first', async () => {
     const { stdout, ...others } = await ran(rolloutStatusCommand, { schedule: rolling(1) });
     expect(others).toEqual({ status: 0, stderr: '', steps: [], acts: [] });
-    expect(stdout).toBe(`↻ berlin-prod: rolling: 1 of 3 control plane machines replaced
+    expect(stdout).toBe(`· berlin-prod: rolling: 1 of 3 control plane machines replaced
   10.0.1.10:6443, context admin
   r-berlin-prod-1, started 2026-11-28T02:29:55Z by a person; last change 3 min ago
 
   control plane: 1 of 3 replaced, 1 verified
-  MACHINE        NODE    STATE     AGE   CERTIFICATE              CONDITION
-  berlin-prod-2  node-2  old       325d  2024-09-19 → 2027-01-07
-  berlin-prod-3  node-3  old       325d  2024-09-19 → 2027-01-07
-  berlin-prod-4  node-4  verified  1m    2026-11-28 → 2027-11-28
+  MACHINE        NODE    STATE     AGE    CERTIFICATE              CONDITION
+  berlin-prod-2  node-2  old       325 d  2024-09-19 → 2027-01-07
+  berlin-prod-3  node-3  old       325 d  2024-09-19 → 2027-01-07
+  berlin-prod-4  node-4  verified  1 min  2026-11-28 → 2027-11-28
 `);
   });
 
@@ -402,7 +403,7 @@ describe('certmarshal rollout abort', () => {
   const hold = { id: MARK.id, at: MARK.start, reason: 'stuck', message: 'no machine was made' };
 
   it.each([
-    ['ours', going, 'spec.rollout.after removed, annotation certmarshal.dev/rollout = r-berlin-prod-1, aborted'],
+    ['ours', going, '"abortedAt":"2026-11-28T02:30:00Z"}, spec.rollout.after removed'],
     [
       'held',
       healthyRollout({ controlPlane: controlPlane({ mark: MARK, hold }) }),
@@ -429,7 +430,7 @@ describe('certmarshal rollout abort', () => {
   it('does not take what cannot be read for nothing', async () => {
     const { status, stdout, acts } = await ran(rolloutAbortCommand, { observed: UNREADABLE }, { yes: true });
     expect({ status, acts }).toEqual({ status: 1, acts: [] });
-    expect(stdout).toMatch(/^✖ berlin-prod: its control plane could not be read: nothing was written\n/);
+    expect(stdout).toMatch(/^✖ berlin-prod: its control plane could not be read: 1 problem; nothing was written\n/);
     expect(stdout.match(/answered 403/g)).toHaveLength(1);
     const json = await ran(rolloutAbortCommand, { observed: UNREADABLE }, { output: 'json' });
     expect(JSON.parse(json.stdout)).toMatchObject({

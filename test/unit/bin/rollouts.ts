@@ -1,7 +1,6 @@
 import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout/commands.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
-import { planAbort } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutStepped } from '../../../lambdas/rollout/step-rollout.ts';
@@ -161,7 +160,6 @@ export function scripted({
     ...io,
     observe: async () => observed,
     plan: (_observed, _policy, _history, _now, trigger) => (trigger === 'person' ? person : schedule),
-    planAbort,
     step: async (_target, { trigger }) => {
       done.steps.push(trigger);
       return {
