@@ -16,10 +16,7 @@ export const REMOVED_OPTIONS: readonly (readonly [given: RegExp, message: string
     /^audit (?:.* )?--snapshots\b/,
     '--snapshots is gone: certmarshal audit --state DIRECTORY remembers what audits saw.',
   ],
-  [
-    /^rollout (?:start|status) (?:.* )?--watch\b/,
-    '--watch is gone: certmarshal rollout status shows the progress of a rollout, each time it is run.',
-  ],
+  [/^rollout (?:start|status) (?:.* )?--watch\b/, '--watch is gone: certmarshal rollout status shows progress.'],
   [
     /^rollout drive\b/,
     'certmarshal rollout drive is gone: a hub continues a rollout, or certmarshal run --every 1m --yes; with external etcd certmarshal rollout start --yes makes the next write.',

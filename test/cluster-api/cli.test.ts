@@ -132,7 +132,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         ◌ waits  due  the first certificate expires in 299 days, it is due in 254 days
         25 checks passed, 4 not read here, 3 for you to accept when it is due; --verbose lists them, and what to do
 
-        rollout start --yes would write KubeadmControlPlane eksa-system/berlin: spec.rollout.after = INSTANT, annotation certmarshal.dev/rollout = ID
+        rollout start --yes would write KubeadmControlPlane eksa-system/berlin: annotation certmarshal.dev/rollout = {"id":"ID","start":"INSTANT","reason":"certificates expire DAY CLOCK UTC","trigger":"person"}, spec.rollout.after = INSTANT
         First certificate expires DAY (in 299 d); due from DAY (in 254 d); latest safe start DAY (in 289 d)
 
         MACHINE       NODE          EXPIRES     LEFT   CONDITION
@@ -172,7 +172,7 @@ describe.skipIf(parts.missing)('certmarshal rollout at the keyboard', () => {
         ! accept  etcd-backup        a backup of etcd that can be restored is not vouched for
         26 checks passed, 4 not read here; --verbose lists them, and what to do
 
-        rollout start --yes would write KubeadmControlPlane eksa-system/berlin: spec.rollout.after = INSTANT, annotation certmarshal.dev/rollout = ID
+        rollout start --yes would write KubeadmControlPlane eksa-system/berlin: annotation certmarshal.dev/rollout = {"id":"ID","start":"INSTANT","reason":"certificates expire DAY CLOCK UTC","trigger":"person"}, spec.rollout.after = INSTANT
         First certificate expires DAY (in 19 d); due since DAY (25 d ago); latest safe start DAY (in 9 d)
 
         MACHINE       NODE          EXPIRES     LEFT  CONDITION

@@ -5,11 +5,10 @@ import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
 import { planAbort, planRollout } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutPolicy, Waiver } from '../../../lambdas/rollout/policy.ts';
 import { endsSettled } from '../../../lambdas/rollout/settled.ts';
-import type { RolloutStep } from '../../../lambdas/rollout/step.ts';
 import { stepRollout } from '../../../lambdas/rollout/step-rollout.ts';
 import { EXIT } from '../../exit-codes.ts';
-import { type Io, PROCESS, print, printJson } from '../../io.ts';
-import { during } from '../../terminal/progress.ts';
+import { PROCESS, print, printJson } from '../../io.ts';
+import { startProgress } from '../../terminal/progress.ts';
 import type { OpenRolloutTarget } from './target.ts';
 import { abortLines, goesOn, isBad, noSuchCluster, planLines, startLines, statusLines } from './view.ts';
 
@@ -34,6 +33,16 @@ export interface RolloutOptions {
   readonly yes?: boolean;
 }
 
+export const ROLLOUT_PORTS = {
+  ...PROCESS,
+  observe: observeRollout,
+  plan: planRollout,
+  step: stepRollout,
+  act: actRollout,
+};
+/** Dependencies of the commands; tests pass their own. */
+export type RolloutPorts = typeof ROLLOUT_PORTS;
+
 /** @returns the exit status */
 export type RolloutCommand = (
   subject: RolloutSubject,
@@ -41,31 +50,6 @@ export type RolloutCommand = (
   signal: AbortSignal,
   ports: RolloutPorts,
 ) => Promise<number>;
-
-/** Dependencies of the commands; tests pass their own. */
-export interface RolloutPorts extends Io {
-  readonly observe: typeof observeRollout;
-  readonly plan: typeof planRollout;
-  readonly step: typeof stepRollout;
-  readonly act: typeof actRollout;
-}
-
-export const ROLLOUT_PORTS: RolloutPorts = {
-  ...PROCESS,
-  observe: observeRollout,
-  plan: planRollout,
-  step: stepRollout,
-  act: actRollout,
-};
-
-/** One observation, and the steps of the schedule and of `rollout start`. */
-export interface PlannedRollout {
-  readonly observed: ObservedRollout;
-  readonly schedule: RolloutStep;
-  readonly person: RolloutStep;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-}
 
 /**
  * Shows the steps of the schedule and of `rollout start`. Returns `incomplete` if something could not be read, the
@@ -149,22 +133,22 @@ export const rolloutAbortCommand: RolloutCommand = async (subject, options, sign
   return written?.kind === 'written' ? EXIT.done : EXIT.incomplete;
 };
 
-/** The history of the fleet is unknown here. */
-async function planBoth(subject: RolloutSubject, ports: RolloutPorts, signal: AbortSignal): Promise<PlannedRollout> {
+export type PlannedRollout = Awaited<ReturnType<typeof planBoth>>;
+
+/** One observation, and the steps of the schedule and of `rollout start`. The history of the fleet is unknown here. */
+async function planBoth(subject: RolloutSubject, ports: RolloutPorts, signal: AbortSignal) {
   const { policy, waivers } = subject;
   const observed = await observe(subject, ports, signal);
   const now = ports.clock();
-  return {
-    observed,
-    now,
-    schedule: ports.plan(observed, policy, NO_HISTORY, now, 'schedule'),
-    person: ports.plan(observed, policy, NO_HISTORY, now, 'person', waivers),
-  };
+  const schedule = ports.plan(observed, policy, NO_HISTORY, now, 'schedule');
+  const person = ports.plan(observed, policy, NO_HISTORY, now, 'person', waivers);
+  return { observed, now, schedule, person };
 }
 
 async function observe({ target }: RolloutSubject, ports: RolloutPorts, signal: AbortSignal): Promise<ObservedRollout> {
-  const reading = `${target.name}: reading its control plane, and a handshake with each machine`;
-  return during(ports, reading, () => ports.observe(target, signal));
+  const progress = startProgress(ports.stderr, ports.clock);
+  progress.say(`${target.name}: reading its control plane, and a handshake with each machine`);
+  return ports.observe(target, signal).finally(() => progress.done());
 }
 
 function showPlan(

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type Register, repeatableList, withCluster, withOutput } from '../../command.ts';
+import { type Register, repeatable, withCluster, withOutput } from '../../command.ts';
 import {
   ROLLOUT_PORTS,
   type RolloutCommand,
@@ -22,7 +22,7 @@ export const register: Register = (rollout, { program: name, interruption, run }
         .option(
           '--accept <list>',
           'what you vouch for, besides the file, separated by commas: single-replica, no-surge, spare-capacity, etcd-backup; only at rollout start, never for the schedule: one-of-its-management-cluster, management-cluster-last',
-          repeatableList,
+          repeatable,
         )
         .option('--secrets', 'external etcd: read its client certificate, and so the private key in the same Secret'),
     );
@@ -48,7 +48,6 @@ starts. A check fails, waits (it passes without you), or is yours to accept at r
 Examples:
   ${name} rollout plan --kubeconfig berlin.yaml
   ${name} rollout plan --kubeconfig berlin.yaml --management-kubeconfig management.yaml --cluster berlin-prod --verbose
-  ${name} rollout plan --kubeconfig berlin.yaml --output json
 
 Exit status:
   0  done, whatever the plan is

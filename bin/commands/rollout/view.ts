@@ -31,10 +31,7 @@ interface Shown {
   readonly server: NamedServer;
 }
 
-interface PlanView extends PlannedRollout, Pick<RolloutOptions, 'program' | 'verbose'> {
-  readonly server: NamedServer;
-  readonly ofFleet: boolean;
-}
+type PlanView = PlannedRollout & Shown & Pick<RolloutOptions, 'program' | 'verbose'> & { readonly ofFleet: boolean };
 
 /** The verdict, the checks that fail, what would be written, and the machines. */
 export function planLines(view: PlanView): Lines {
@@ -85,7 +82,7 @@ function checkLines({ schedule, person, program, ofFleet, verbose = false }: Pla
   const unknown = checks.filter(isUnknown);
   const passed = checks.filter((check) => !failing.includes(check) && !unknown.includes(check));
   const rowOf = (check: RolloutCheck): readonly string[][] => {
-    const [word, paint] = isUnknown(check) ? NOT_READ : wordOf(check, isWaived(check));
+    const [word, paint] = isUnknown(check) ? ['·', faint] : wordOf(check, isWaived(check));
     const { id, object, found, remedy } = check;
     const row = [paint(word), id, isUnknown(check) ? 'not read here' : about(object, found)];
     return verbose && remedy !== undefined ? [row, ['', '', `→ ${pasteable(safe(remedy), program)}`]] : [row];
@@ -105,7 +102,6 @@ function checkLines({ schedule, person, program, ofFleet, verbose = false }: Pla
 /** Checks that pass here because their data is in the state of a hub, or in a fleet.yaml. */
 const OF_THE_HUB: ReadonlySet<string> = new Set(['loop-guard', 'fleet-budget']);
 const OF_THE_FLEET: ReadonlySet<string> = new Set(['opted-in-by-fleet', 'maintenance-window']);
-const NOT_READ = ['·', faint] as const;
 
 /** `accept`: `rollout start --yes` starts anyway. */
 function wordOf({ passed, passing, warning }: RolloutCheck, isWaived: boolean): readonly [string, Paint] {
@@ -194,15 +190,8 @@ export function startLines(
   ];
 }
 
-interface StatusView extends Shown {
-  readonly step: RolloutStep;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
-  readonly program: string;
-}
-
 /** The state since when, the machines, and what is held and why. */
-export function statusLines(view: StatusView): Lines {
+export function statusLines(view: Shown & { step: RolloutStep; now: number; program: string }): Lines {
   const { observed, step, now, program } = view;
   const { progress, mark } = step;
   const moved = progress === undefined ? '' : `; last change ${span(now - progress.movedAt)} ago`;

@@ -147,7 +147,7 @@ rollouts:
   });
 
   it('has the built-in times without a fleet.yaml, and what is vouched for', async () => {
-    const { policy, ofFleet } = await opened({ kubeconfig: file('berlin'), accept: 'spare-capacity' });
+    const { policy, ofFleet } = await opened({ kubeconfig: file('berlin'), accept: ['spare-capacity'] });
     expect(policy).toMatchObject({ clusters: ['*'], begin: { days: 45 }, accepted: ['spare-capacity'] });
     expect(ofFleet).toBe(false);
   });
@@ -161,7 +161,7 @@ rollouts:
       kubeconfig: file('berlin'),
       cluster,
       fleet: file('fleet.yaml'),
-      accept: 'spare-capacity',
+      accept: ['spare-capacity'],
     });
     expect(policy?.accepted).toEqual(accepted);
     expect(target.id).toBe(cluster === 'berlin' ? 'berlin-prod' : cluster);
@@ -170,7 +170,7 @@ rollouts:
   });
 
   it.each([
-    [{ accept: 'luck,spare-capacity,faith' }, 'got luck, faith'],
+    [{ accept: ['luck,spare-capacity', 'faith'] }, 'got luck, faith'],
     [{ namespace: 'Eksa' }, '--namespace takes'],
     [{ tolerateExpired: 'yes' }, '--tolerate-expired takes'],
   ])('refuses %j', async (options, message) => {
@@ -185,14 +185,14 @@ rollouts:
         kubeconfig: 'k',
         namespace: 'eksa-system',
         fleet: 'my fleet.yaml',
-        accept: 'no-surge',
+        accept: ['no-surge'],
         secrets: true,
       }),
     ).toBe(" --kubeconfig k --namespace eksa-system --fleet 'my fleet.yaml' --accept no-surge --secrets");
   });
 
   it('takes each acceptance once', () => {
-    expect(acceptances(' spare-capacity ,management-cluster-last,spare-capacity,')).toEqual({
+    expect(acceptances([' spare-capacity ,management-cluster-last', 'spare-capacity,'])).toEqual({
       accepted: ['spare-capacity'],
       waivers: ['management-cluster-last'],
     });

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { repeatableList } from '../../../bin/command.ts';
 import {
   type RolloutCommand,
   rolloutAbortCommand,
@@ -50,11 +49,6 @@ async function ran(
   const run = scripted(script);
   return { ...(await outcomeOf(run, command(subject, { ...OPTIONS, ...options }, signal, run.ports))), ...run.done };
 }
-
-it('takes --accept as a list, and several times', () => {
-  expect(repeatableList('a,b', undefined)).toBe('a,b');
-  expect(repeatableList('c', 'a,b')).toBe('a,b,c');
-});
 
 describe('certmarshal rollout plan', () => {
   it('is a verdict, the checks that fail with their objects, when, and the machines', async () => {
