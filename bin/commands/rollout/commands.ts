@@ -70,7 +70,7 @@ export const rolloutStartCommand: RolloutCommand = async (subject, options, sign
   const { person } = planned;
   const { target } = subject;
   const { yes = false, output, program, repeat } = options;
-  // Waivers count only for whoever gives them: a rollout of the schedule takes none from a person.
+  // Waivers count only for the person who gives them: a rollout of the schedule takes none from a person.
   const writes = person.kind === 'act' && (!goesOn(person) || person.mark?.trigger === 'person') && !signal.aborted;
   if (output === 'table' || !yes || !writes) showPlan(subject, planned, options, ports);
   if (!writes || !yes) {

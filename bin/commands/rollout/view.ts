@@ -77,7 +77,7 @@ function checkLines({ schedule, person, program, ofFleet, verbose = false }: Pla
     passed && (OF_THE_HUB.has(id) || (!ofFleet && OF_THE_FLEET.has(id)));
   const rank = (check: RolloutCheck): number => (check.passing ? 1 : isWaived(check) || check.warning ? 2 : 0);
   const failing = checks.filter(({ passed, warning }) => !passed || warning).toSorted((a, b) => rank(a) - rank(b));
-  // Until a rollout is due, nobody has to answer for anything.
+  // Until a rollout is due, no one has to answer for anything.
   const later = isDue(schedule) ? [] : failing.filter((check) => check.id !== 'due' && isWaived(check));
   const unknown = checks.filter(isUnknown);
   const passed = checks.filter((check) => !failing.includes(check) && !unknown.includes(check));
@@ -339,8 +339,12 @@ const WRITTEN_WORDS: Readonly<Record<RolloutWritten['kind'], string>> = {
 };
 
 const MARK_OF: Readonly<Partial<Record<RolloutState, keyof typeof MARKS>>> = {
-  ...{ off: 'info', waiting: 'info', rolling: 'info', verifying: 'info' },
-  ...{ idle: 'well', done: 'well' },
+  off: 'info',
+  waiting: 'info',
+  rolling: 'info',
+  verifying: 'info',
+  idle: 'well',
+  done: 'well',
 };
 
 /** Whether a rollout of certmarshal is in progress. */

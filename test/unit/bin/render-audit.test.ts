@@ -83,7 +83,7 @@ describe('the table of an audit', () => {
     const shown = render({ issued: issuedOf([undefined, { proven: 1, unknown: 2 }]) });
     expect(shown).toContain('\n\n  ? 3 kubelet certificates: 1 proven, 2 unknown\n\n');
     const several = issuedOf(
-      ['CertMarshalApproved', { proven: 33, unknown: 2 }],
+      ['CertMarshalApproved', { proven: 33,unknown: 2 }],
       ['KubectlApprove', { 'not-proven': 2, 'names-another': 1 }],
       [undefined, { proven: 1 }],
     );

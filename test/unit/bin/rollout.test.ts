@@ -37,7 +37,7 @@ const UNREAD = {
 };
 const MARKED = `annotation certmarshal.dev/rollout = ${JSON.stringify(MARK)}`;
 const SINGLE: RolloutCheck = { id: 'single-replica', passed: false, found: 'it has one machine' };
-const { controlPlane: _, ...UNREADABLE } = healthyRollout({ unread: [UNREAD] });
+const { controlPlane: _unread, ...UNREADABLE } = healthyRollout({ unread: [UNREAD] });
 
 /** What a command printed and wrote. */
 async function ran(
