@@ -224,7 +224,7 @@ describe('certmarshal rollout plan', () => {
       expect(stdout).not.toContain('accept  ');
     });
 
-    it('it is not said that nothing is due where nobody could see it', async () => {
+    it('never says that nothing is due where no certificate was seen', async () => {
       const unseen: RolloutCheck = { id: 'due', passed: false, found: 'no certificate was seen', remedy: 'Let them' };
       expect(await plan([unseen, notAgreed])).toMatch(/^! berlin-prod: would roll/);
     });
