@@ -57,7 +57,7 @@ const GROUPS: Readonly<Record<string, Readonly<Record<string, Row>>>> = {
     },
     rollout: {
       takes: '',
-      does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, watches.',
+      does: 'Replaces control plane machines of EKS Anywhere before their certificates expire: plans, starts, shows progress, aborts.',
       load: () => import('./commands/rollout/rollout.ts'),
     },
   },

@@ -26,11 +26,6 @@ export function repeatable(value: string, before: readonly string[] | undefined)
   return [...(before ?? []), value];
 }
 
-/** A list separated by commas, also in several options. */
-export function repeatableList(value: string, before: string | undefined): string {
-  return before === undefined ? value : `${before},${value}`;
-}
-
 export function withOutput(command: Command, description = 'table for people, json for programs'): Command {
   return command.addOption(
     new Option('-o, --output <format>', description).choices(['table', 'json']).default('table'),

@@ -16,6 +16,15 @@ export const REMOVED_OPTIONS: readonly (readonly [given: RegExp, message: string
     /^audit (?:.* )?--snapshots\b/,
     '--snapshots is gone: certmarshal audit --state DIRECTORY remembers what audits saw.',
   ],
+  [/^rollout (?:start|status) (?:.* )?--watch\b/, '--watch is gone: certmarshal rollout status shows progress.'],
+  [
+    /^rollout drive\b/,
+    'certmarshal rollout drive is gone: a hub continues a rollout, or certmarshal run --every 1m --yes; with external etcd certmarshal rollout start --yes makes the next write.',
+  ],
+  [
+    /^rollout resume\b/,
+    'certmarshal rollout resume is gone: kubectl removes a hold: kubectl -n NAMESPACE annotate kubeadmcontrolplanes.controlplane.cluster.x-k8s.io NAME certmarshal.dev/rollout-hold-',
+  ],
   [/^credentials create (?:.* )?--hints\b/, '--hints is gone: use --webhook, whose manifest replaces that of hints.'],
   [
     /^audit (?:.* )?(?:--output|-o)[ =]?csv\b/,

@@ -40,14 +40,3 @@ export function startProgress(stream: ProgressStream, now: () => number = Date.n
     },
   };
 }
-
-/** Shows `text` as progress while `work` runs. */
-export function during<T>(
-  { stderr, clock }: { readonly stderr: ProgressStream; readonly clock: () => number },
-  text: string,
-  work: () => Promise<T>,
-): Promise<T> {
-  const progress = startProgress(stderr, clock);
-  progress.say(text);
-  return work().finally(() => progress.done());
-}

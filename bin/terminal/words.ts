@@ -7,12 +7,6 @@ function inUnits(seconds: number): readonly [count: number, unit: 's' | 'min' | 
   return seconds < 86_400 ? [Math.floor(seconds / 3600), 'h'] : [Math.floor(seconds / 86_400), 'd'];
 }
 
-/** `41s`, `3m`, `2h`, `5d`. */
-export function shortDuration(seconds: number): string {
-  const [count, unit] = inUnits(Math.max(0, Math.round(seconds)));
-  return `${count}${unit.charAt(0)}`;
-}
-
 /** `3 min ago`, `41 s ago`. */
 export function ago(seconds: number): string {
   return `${inUnits(Math.max(0, Math.round(seconds))).join(' ')} ago`;

@@ -90,7 +90,6 @@ export const RolloutSummary = z.object({
         'roll-etcd',
         'unpause-control-plane',
         'hold',
-        'resume',
         'abort',
       ]),
       outcome: z.enum(['written', 'overtaken', 'refused', 'locked', 'failed', 'unknown']),

@@ -6,7 +6,7 @@ export const ROLLOUT_ANNOTATION = 'certmarshal.dev/rollout';
 
 /**
  * On the KubeadmControlPlane: certmarshal saw something that a person must check, as JSON. Only a person removes it,
- * with `certmarshal rollout resume` or `abort`. See `HoldMark`.
+ * with `kubectl annotate` or `certmarshal rollout abort`. See `HoldMark`.
  */
 export const HOLD_ANNOTATION = 'certmarshal.dev/rollout-hold';
 

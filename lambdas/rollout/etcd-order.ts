@@ -171,7 +171,7 @@ function begin({ mark, since, now, inTheWay }: EtcdQuestion, etcd: ObservedEtcd)
         holdReason(
           'etcd-not-begun',
           `EtcdadmCluster ${etcd.namespace}/${etcd.name}`,
-          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, so only answers on the command line count: `certmarshal rollout drive --yes`' : ''}`,
+          `for ${span(now - since)}: ${first?.message}${mark.trigger === 'person' ? '; a person began it, so only answers on the command line count: `certmarshal rollout start --yes`' : ''}`,
         ),
         ...reasons,
       ],

@@ -32,8 +32,7 @@ export const HOLD_IDS = {
   },
   'not-verified': {
     title: 'Machines were replaced, but their new certificates were not seen',
-    remedy:
-      'Check what each machine shows: `certmarshal rollout status --watch`; check that port 6443 of its address answers',
+    remedy: 'Check what each machine shows: `certmarshal rollout status`; check that port 6443 of its address answers',
   },
   'still-expiring': {
     title: 'Machines were replaced, and their certificates still expire soon',
@@ -49,7 +48,7 @@ export const HOLD_IDS = {
   },
   'unreadable-hold': {
     title: 'There is a hold that cannot be read',
-    remedy: 'Find out who wrote it; `certmarshal rollout resume` removes it',
+    remedy: 'Find out who wrote it, then remove the annotation certmarshal.dev/rollout-hold',
   },
   'etcd-by-hand': {
     title: 'External etcd is renewed by a person',
@@ -95,10 +94,6 @@ export const HOLD_IDS = {
     title: 'The rollout cannot be aborted now',
     remedy:
       'Let it continue: a half-replaced etcd is worse than a new one, and the control plane has to follow a new etcd',
-  },
-  'nothing-to-resume': {
-    title: 'There is no hold to remove',
-    remedy: 'See what runs: `certmarshal rollout plan`',
   },
 } as const satisfies Record<string, { readonly title: string; readonly remedy: string }>;
 export type HoldId = keyof typeof HOLD_IDS;

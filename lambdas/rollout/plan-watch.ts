@@ -1,9 +1,11 @@
 import type { RolloutMark } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
+import { HOLD_ANNOTATION } from '../resources/annotations.ts';
 import type { RolloutState } from '../tables/rollout-states.ts';
 import { DAY_MS } from '../time.ts';
 import { counted, span, timeOf } from '../words.ts';
 import { renewedCertificates, rolloutSpan } from './checks/span.ts';
+import { CONTROL_PLANES, kubectl } from './checks/verdict.ts';
 import { type CheckQuestion, checksOf } from './checks.ts';
 import { etcdTurn, isEtcdDone, pauseOf, versionOf } from './etcd-order.ts';
 import { holdReason } from './hold-reasons.ts';
@@ -61,7 +63,7 @@ export function planHeld(question: CheckQuestion, controlPlane: ObservedControlP
       id: hold.reason,
       object,
       message: hold.message,
-      remedy: 'When its cause is gone: `certmarshal rollout resume`',
+      remedy: `When its cause is gone: ${kubectl('annotate', CONTROL_PLANES, controlPlane, `${HOLD_ANNOTATION}-`)}`,
     });
   }
   if ((mark !== undefined && going === undefined) || observed.etcd?.mark === 'unreadable') {

@@ -15,7 +15,7 @@ import { type Going, goingOf, isDone, planHeld, planWatch } from './plan-watch.t
 import { COOL_DOWN_DAYS, type RolloutPolicy, type Waiver } from './policy.ts';
 import { seconds } from './rollout-mark.ts';
 import type { RolloutAct, RolloutCheck, RolloutHold, RolloutStep } from './step.ts';
-import { holdReasons, nameOf } from './watch.ts';
+import { nameOf } from './watch.ts';
 
 /**
  * The next step of the rollout of one cluster: nothing, a hold with all its reasons, a command for a person, or one
@@ -193,32 +193,6 @@ export function planAbort(observed: ObservedRollout, now: number): RolloutAct | 
     progress,
     mark: aborted,
     write,
-  };
-}
-
-/**
- * The write of `certmarshal rollout resume`, or why there is nothing to resume. Pure.
- *
- * @param now milliseconds since the epoch
- */
-export function planResume(observed: ObservedRollout, now: number): RolloutAct | RolloutHold {
-  const { controlPlane, unread } = observed;
-  const going = goingOf(observed, now);
-  if (controlPlane === undefined && unread.length > 0) return unreadable(unread);
-  if (controlPlane?.hold === undefined) {
-    return refusal(going, 'nothing-to-resume', controlPlane && nameOf(controlPlane));
-  }
-  const goesOn = going !== undefined && going.mark.abortedAt === undefined && !isDone(observed, going);
-  const left = goesOn ? holdReasons(observed, going, now) : [];
-  const why = typeof controlPlane.hold === 'object' ? `: ${controlPlane.hold.message}` : '';
-  const again = left.length > 0 ? `; it is held again while there is ${left.map(({ id }) => id).join(', ')}` : '';
-  return {
-    kind: 'act',
-    state: 'held',
-    message: `removes the hold${why}${again}`,
-    checks: [],
-    ...(going && { mark: going.mark, progress: going.progress }),
-    write: { kind: 'resume', object: versionOf(controlPlane) },
   };
 }
 

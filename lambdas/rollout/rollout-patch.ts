@@ -38,8 +38,6 @@ function changesOf(write: RolloutWrite): Changes {
       return { annotations: { ...marked(write.mark), [PAUSED_ANNOTATION]: null } };
     case 'hold':
       return { annotations: { [HOLD_ANNOTATION]: formatHoldMark(write.hold) } };
-    case 'resume':
-      return { annotations: { [HOLD_ANNOTATION]: null } };
     case 'abort':
       return {
         annotations: {

@@ -288,7 +288,7 @@ async function keepOrder(
 
 /**
  * Anyone who may write to the control plane can write a mark: only the ledger says whose turn it is. A person who
- * drives a rollout at the keyboard has no ledger.
+ * continues one at the keyboard has no ledger.
  */
 function isClaimed(
   mark: string,

@@ -65,7 +65,6 @@ export type RolloutWrite =
     }
   | { readonly kind: 'unpause-control-plane'; readonly object: ControlPlaneVersion; readonly mark: RolloutMark }
   | { readonly kind: 'hold'; readonly object: ControlPlaneVersion; readonly hold: HoldMark }
-  | { readonly kind: 'resume'; readonly object: ControlPlaneVersion }
   /** Clears `rollout.after` if it is ours, our pause, and a hold. */
   | {
       readonly kind: 'abort';

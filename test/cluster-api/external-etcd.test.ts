@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ApiCall } from '../../lambdas/kubernetes/client.ts';
 import { HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../lambdas/resources/annotations.ts';
-import { actRollout } from '../../lambdas/rollout/act.ts';
-import { observeRollout, type RolloutTarget } from '../../lambdas/rollout/observe.ts';
+import type { RolloutTarget } from '../../lambdas/rollout/observe.ts';
 import type { ObservedRollout } from '../../lambdas/rollout/observed.ts';
-import { planResume } from '../../lambdas/rollout/plan.ts';
 import { DEFAULT_ROLLOUT_POLICY, type RolloutPolicy } from '../../lambdas/rollout/policy.ts';
 import { type RolloutStepped, stepRollout } from '../../lambdas/rollout/step-rollout.ts';
 import { handshakes } from '../../lambdas/tls/handshakes.ts';
@@ -270,16 +268,8 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     }
   }
 
-  async function resume(): Promise<void> {
-    for (let written = 'overtaken'; written === 'overtaken'; ) {
-      const signal = AbortSignal.timeout(PATIENCE_MS);
-      const { client } = spy();
-      const planned = planResume(await observeRollout(target({ ...spy(), client }, paris), signal), Date.now());
-      if (planned.kind !== 'act') throw new Error(planned.message);
-      const options = { management: client, cluster: `${paris.namespace}/paris`, clock: Date.now, signal };
-      written = (await actRollout(planned.write, options)).kind;
-    }
-  }
+  /** As a person with kubectl annotate. */
+  const removeHold = async () => paris.patchControlPlane({ metadata: { annotations: { [HOLD_ANNOTATION]: null } } });
 
   const pausedBy = async (value: string | null) =>
     paris.patchControlPlane({ metadata: { annotations: { [PAUSED_ANNOTATION]: value } } });
@@ -290,11 +280,11 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     await paris.waitFor('the new member', async () =>
       (await paris.etcd.machines()).every(({ status }) => status?.phase === 'Running'),
     );
-    await resume();
+    await removeHold();
     await paris.etcd.kill();
     await expectHeld('stuck', 46 * MINUTE);
     paris.etcd.restart();
-    await resume();
+    await removeHold();
     expect((await step(spy(), paris)).step).toMatchObject({ kind: 'nothing', state: 'rolling' });
   });
 
@@ -305,12 +295,12 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     await pausedBy(null);
     await expectHeld('etcd-pause-lost');
     await pausedBy('until Anna is back');
-    await resume();
+    await removeHold();
     await expectHeld('paused');
     // The pause of somebody else is not ours to take.
     expect((await paris.controlPlane()).metadata.annotations?.[PAUSED_ANNOTATION]).toBe('until Anna is back');
     await pausedBy(ours);
-    await resume();
+    await removeHold();
     expect((await step(spy(), paris)).step).toMatchObject({ kind: 'nothing', state: 'rolling' });
     expect(await namesOf(paris)).toEqual(machines);
   });
@@ -332,7 +322,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
       const isUpgrading = 'etcdcluster.cluster.x-k8s.io/upgrading' in (metadata.annotations ?? {});
       return isRolled === true && status?.ready === true && !isUpgrading;
     });
-    await resume();
+    await removeHold();
     const waiting = spy();
     expect((await step(waiting, paris)).step).toMatchObject({
       kind: 'nothing',
@@ -344,7 +334,7 @@ describe.skipIf(parts.missing)('a rollout with external etcd', () => {
     const ends = await clientEnds(paris);
     trouble.clientStaysOld = false;
     await paris.waitFor('its client', async () => (await clientEnds(paris)) > ends);
-    await resume();
+    await removeHold();
   });
 
   it('takes its pause away once, and is done', async () => {
@@ -383,7 +373,7 @@ function whatOf(call: ApiCall): string {
   const { metadata } = call.body as { readonly metadata: { readonly annotations: Readonly<Record<string, unknown>> } };
   const { [PAUSED_ANNOTATION]: paused, [HOLD_ANNOTATION]: held } = metadata.annotations;
   if (paused !== undefined) return paused === null ? 'unpause-control-plane' : 'pause-control-plane';
-  return held === undefined ? 'other' : held === null ? 'resume' : 'hold';
+  return held === undefined ? 'other' : 'hold';
 }
 
 /** It was told to roll, and is not at its end. */

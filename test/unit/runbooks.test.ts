@@ -276,8 +276,13 @@ describe('runbooks', () => {
       expect(section).toMatch(/^[a-z-]+\n\n\*\*[^*]+\*\*/);
       expect(section).toContain('\n```sh\n');
     }
-    for (const word of ['resume', 'abort', 'status --watch', 'plan --verbose'])
-      expect(head).toMatch(new RegExp(`^rollout ${word}\\b`, 'm'));
+    for (const line of [
+      'rollout abort --yes',
+      'rollout status',
+      'rollout plan --verbose',
+      'kcp annotate certmarshal.dev/rollout-hold-',
+    ])
+      expect(head).toContain(`\n${line}\n`);
     // What is pasted first only sets and defines.
     const defining = blocksIn(ROLLOUTS).filter((block) => block.includes('() {'));
     expect(defining).toHaveLength(1);

@@ -32,12 +32,12 @@ import {
   repeatOptions,
   type TargetOptions,
 } from '../../target.ts';
-import type { RolloutSubject } from './ports.ts';
+import type { RolloutSubject } from './commands.ts';
 
 export interface RolloutTargetOptions extends TargetOptions {
   readonly fleet?: string;
-  /** `spare-capacity,etcd-backup`. */
-  readonly accept?: string;
+  /** Each `spare-capacity,etcd-backup`. */
+  readonly accept?: readonly string[];
   readonly secrets?: boolean;
 }
 
@@ -63,7 +63,7 @@ export async function openSubject(
     target,
     waivers,
     policy: policy === undefined ? undefined : { ...policy, accepted: [...new Set([...policy.accepted, ...accepted])] },
-    everyMinutes: options.fleet === undefined ? undefined : fleet.audit.everyMinutes,
+    ofFleet: options.fleet !== undefined,
   };
 }
 
@@ -165,12 +165,8 @@ function ownKubeconfig(options: RolloutTargetOptions): readonly string[] {
 
 /** Without an entry in fleet.yaml the id of a discovered cluster is unknown here; its last part is the name. */
 function isOf({ clusters }: RolloutPolicy, { id, name }: OpenRolloutTarget): boolean {
-  return clusters.some((glob) => matchesId(glob, id) || (id === name && isNameIn(glob, name)));
-}
-
-function isNameIn(glob: string, name: string): boolean {
-  const parts = glob.split('/');
-  return parts.length > 1 && matchesGlob(parts.at(-1) ?? '', name);
+  const isNamed = (glob: string) => glob.includes('/') && matchesGlob(glob.split('/').at(-1) ?? '', name);
+  return clusters.some((glob) => matchesId(glob, id) || (id === name && isNamed(glob)));
 }
 
 /**
@@ -178,11 +174,11 @@ function isNameIn(glob: string, name: string): boolean {
  *
  * @throws UsageError that names all unknown words
  */
-export function acceptances(given: string | undefined): {
+export function acceptances(given: readonly string[] = []): {
   readonly accepted: readonly Acceptance[];
   readonly waivers: readonly Waiver[];
 } {
-  const words = (given ?? '').split(',').flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
+  const words = given.flatMap((list) => list.split(',')).flatMap((item) => (item.trim() === '' ? [] : [item.trim()]));
   const known: readonly string[] = [...ACCEPTANCES, ...WAIVERS];
   const unknown = words.filter((item) => !known.includes(item));
   if (unknown.length > 0)
@@ -197,7 +193,7 @@ export function acceptances(given: string | undefined): {
 export function repeatRollout(options: RolloutTargetOptions): string {
   return `${repeatOptions(options)}${repeatedFlags([
     ['--fleet', options.fleet],
-    ['--accept', options.accept],
+    ['--accept', options.accept?.join(',')],
     ['--secrets', options.secrets === true],
   ])}`;
 }

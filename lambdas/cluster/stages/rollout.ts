@@ -110,7 +110,7 @@ export function rolloutEntries(
       uid: printable(object.uid, 100),
       write: write.kind,
       ...ofMark(mark),
-      reason: printable(write.kind === 'hold' ? write.hold.reason : (mark?.reason ?? 'wanted by a person'), 300),
+      reason: printable(write.kind === 'hold' ? write.hold.reason : write.mark.reason, 300),
       message: words === undefined ? undefined : printable(words, MAX_TEXT),
       outcome: written.kind,
       program,

@@ -152,7 +152,7 @@ export const noHold = of((controlPlane) => {
       hold === 'unreadable'
         ? `${HOLD_ANNOTATION} is not what certmarshal writes`
         : `held since ${hold.at}: ${hold.message}`,
-    remedy: 'Check what the hold names, then: certmarshal rollout resume',
+    remedy: `Fix what the hold names, then: ${kubectl('annotate', CONTROL_PLANES, controlPlane, `${HOLD_ANNOTATION}-`)}`,
   });
 });
 

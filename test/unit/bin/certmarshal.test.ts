@@ -42,6 +42,10 @@ describe('the command line', () => {
       ['report', '--bucket', 'b'],
       'certmarshal report is gone: the page of a hub is report.html in its state bucket: aws ',
     ],
+    [['rollout', 'start', '--yes', '--watch'], '--watch is gone: certmarshal rollout status '],
+    [['rollout', 'status', '--watch'], '--watch is gone: certmarshal rollout status '],
+    [['rollout', 'drive', '--yes'], 'certmarshal rollout drive is gone: a hub continues '],
+    [['rollout', 'resume'], 'certmarshal rollout resume is gone: kubectl removes '],
     [['audit', '--kubeconfig', 'k', '--snapshots', 'd'], '--snapshots is gone: certmarshal audit --state DIRECTORY '],
     [['audit', '--output', 'csv'], '--output csv is gone: certmarshal audit --output json | jq '],
     [['audit', '-o', 'openmetrics'], '--output openmetrics is gone: the hub publishes metrics to CloudWatch '],
@@ -55,8 +59,7 @@ describe('the command line', () => {
   it.each(
     Object.entries({
       'run, audit, decide, explain, rbac, probe, credentials create': '',
-      'rollout plan, rollout start, rollout status, rollout drive, rollout abort, rollout resume':
-        ' --kubeconfig berlin.yaml',
+      'rollout plan, rollout start, rollout status, rollout abort': ' --kubeconfig berlin.yaml',
       'approve, deny': " csr-q77zt --kubeconfig berlin.yaml --because '",
     }).flatMap(([commands, example]) => commands.split(', ').map((command) => [command, example] as const)),
   )('documents examples and exit status of %s', async (command, example) => {
@@ -83,7 +86,7 @@ describe('the command line', () => {
       .flat()
       .filter(({ command, help }) => command !== 'runbook' && help.includes('--kubeconfig <file>'));
     expect(connecting.map(({ command }) => command)).toEqual(
-      expect.arrayContaining(['run', 'credentials create', 'rollout drive', 'doctor']),
+      expect.arrayContaining(['run', 'credentials create', 'rollout abort', 'doctor']),
     );
     for (const { command, help } of connecting)
       expect({ command, tolerates: help.includes('--tolerate-expired <pin>') }).toEqual({ command, tolerates: true });

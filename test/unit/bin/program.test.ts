@@ -43,8 +43,8 @@ describe('how the program was started', () => {
     expect(pasteable('Run certmarshal doctor again.', 'npm run -s certmarshal --')).toBe(
       'Run npm run -s certmarshal -- doctor again.',
     );
-    expect(pasteable('`certmarshal rollout resume`, or certmarshal runbook recovery', 'kubectl certmarshal')).toBe(
-      '`kubectl certmarshal rollout resume`, or kubectl certmarshal runbook recovery',
+    expect(pasteable('`certmarshal rollout abort`, or certmarshal runbook recovery', 'kubectl certmarshal')).toBe(
+      '`kubectl certmarshal rollout abort`, or kubectl certmarshal runbook recovery',
     );
     expect(pasteable('Update certmarshal.', 'x')).toBe('Update certmarshal.');
   });

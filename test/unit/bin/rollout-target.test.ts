@@ -147,9 +147,9 @@ rollouts:
   });
 
   it('has the built-in times without a fleet.yaml, and what is vouched for', async () => {
-    const { policy, everyMinutes } = await opened({ kubeconfig: file('berlin'), accept: 'spare-capacity' });
+    const { policy, ofFleet } = await opened({ kubeconfig: file('berlin'), accept: ['spare-capacity'] });
     expect(policy).toMatchObject({ clusters: ['*'], begin: { days: 45 }, accepted: ['spare-capacity'] });
-    expect(everyMinutes).toBeUndefined();
+    expect(ofFleet).toBe(false);
   });
 
   it.each([
@@ -157,20 +157,20 @@ rollouts:
     ['the first entry of its name, where it is found', 'munich', ['etcd-backup', 'spare-capacity']],
     ['none', 'oslo', undefined],
   ])('has of a fleet.yaml %s', async (_, cluster, accepted) => {
-    const { policy, target, everyMinutes } = await opened({
+    const { policy, target, ofFleet } = await opened({
       kubeconfig: file('berlin'),
       cluster,
       fleet: file('fleet.yaml'),
-      accept: 'spare-capacity',
+      accept: ['spare-capacity'],
     });
     expect(policy?.accepted).toEqual(accepted);
     expect(target.id).toBe(cluster === 'berlin' ? 'berlin-prod' : cluster);
     expect(target.eksAnywhereNamespace).toBe(cluster === 'berlin' ? 'team-a' : undefined);
-    expect(everyMinutes).toBe(15);
+    expect(ofFleet).toBe(true);
   });
 
   it.each([
-    [{ accept: 'luck,spare-capacity,faith' }, 'got luck, faith'],
+    [{ accept: ['luck,spare-capacity', 'faith'] }, 'got luck, faith'],
     [{ namespace: 'Eksa' }, '--namespace takes'],
     [{ tolerateExpired: 'yes' }, '--tolerate-expired takes'],
   ])('refuses %j', async (options, message) => {
@@ -185,14 +185,14 @@ rollouts:
         kubeconfig: 'k',
         namespace: 'eksa-system',
         fleet: 'my fleet.yaml',
-        accept: 'no-surge',
+        accept: ['no-surge'],
         secrets: true,
       }),
     ).toBe(" --kubeconfig k --namespace eksa-system --fleet 'my fleet.yaml' --accept no-surge --secrets");
   });
 
   it('takes each acceptance once', () => {
-    expect(acceptances(' spare-capacity ,management-cluster-last,spare-capacity,')).toEqual({
+    expect(acceptances([' spare-capacity ,management-cluster-last', 'spare-capacity,'])).toEqual({
       accepted: ['spare-capacity'],
       waivers: ['management-cluster-last'],
     });

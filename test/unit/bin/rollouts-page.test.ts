@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
-import { rolloutPlanCommand } from '../../../bin/commands/rollout/plan.ts';
+import { rolloutPlanCommand } from '../../../bin/commands/rollout/commands.ts';
 import { planRollout } from '../../../lambdas/rollout/plan.ts';
 import { DAY, HOUR, healthyRollout, machine, NAMESPACE, NOW } from '../rollout/fixtures.ts';
 import { outcomeOf } from './io.ts';
@@ -18,7 +18,7 @@ const observed = healthyRollout({
 });
 
 it('docs/rollouts.md shows the plan of a rollout as the command prints it', async () => {
-  const { ports, ...streams } = scripted({ observed: [observed], columns: 120 });
+  const { ports, ...streams } = scripted({ observed, columns: 120 });
   const options = { ...OPTIONS, repeat: ' --kubeconfig ~/.kube/config --cluster berlin-prod --fleet fleet.yaml' };
   const run = rolloutPlanCommand(SUBJECT, options, new AbortController().signal, {
     ...ports,

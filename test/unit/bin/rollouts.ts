@@ -1,7 +1,6 @@
-import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout/ports.ts';
+import type { RolloutOptions, RolloutPorts, RolloutSubject } from '../../../bin/commands/rollout/commands.ts';
 import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { ObservedRollout } from '../../../lambdas/rollout/observed.ts';
-import { planAbort, planResume } from '../../../lambdas/rollout/plan.ts';
 import type { RolloutProgress } from '../../../lambdas/rollout/progress.ts';
 import type { RolloutCheck, RolloutStep } from '../../../lambdas/rollout/step.ts';
 import type { RolloutStepped } from '../../../lambdas/rollout/step-rollout.ts';
@@ -26,7 +25,7 @@ export const SUBJECT: RolloutSubject = {
   },
   policy: policy(),
   waivers: [],
-  everyMinutes: 15,
+  ofFleet: true,
 };
 
 export const MARK = {
@@ -140,39 +139,32 @@ function progress(verified: number): RolloutProgress {
 }
 
 export interface Script {
-  /** One a look; the last one stays. */
-  readonly observed?: readonly ObservedRollout[];
-  /** One a look of the schedule; the last one stays. */
-  readonly schedule?: readonly RolloutStep[];
+  readonly observed?: ObservedRollout;
+  readonly schedule?: RolloutStep;
   readonly person?: RolloutStep;
   readonly stepped?: Partial<RolloutStepped>;
   readonly columns?: number;
 }
 
 /** Ports of a command that reads what is in a script, and what it did with them. */
-export function scripted({ observed = [], schedule = [], person, stepped, columns }: Script = {}) {
+export function scripted({
+  observed = healthyRollout(),
+  schedule = refused(UNHEALTHY),
+  person = refused(UNHEALTHY),
+  stepped,
+  columns,
+}: Script = {}) {
   const io = recordedIo({ now: NOW, columns });
-  const done = { steps: [] as string[], acts: [] as string[], slept: [] as number[] };
-  let looks = 0;
-  let plans = 0;
-  const at = <T>(list: readonly T[], index: number, otherwise: T): T =>
-    list[Math.min(index, list.length - 1)] ?? otherwise;
+  const done = { steps: [] as string[], acts: [] as string[] };
   const ports: RolloutPorts = {
     ...io,
-    sleep: async (ms) => {
-      done.slept.push(ms);
-      if (done.slept.length > 500) throw new Error('these tests look forever');
-    },
-    observe: async () => at(observed, looks++, healthyRollout()),
-    plan: (_observed, _policy, _history, _now, trigger) =>
-      trigger === 'person' ? (person ?? refused(UNHEALTHY)) : at(schedule, plans++, refused(UNHEALTHY)),
-    planAbort,
-    planResume,
+    observe: async () => observed,
+    plan: (_observed, _policy, _history, _now, trigger) => (trigger === 'person' ? person : schedule),
     step: async (_target, { trigger }) => {
       done.steps.push(trigger);
       return {
         observed: healthyRollout(),
-        step: trigger === 'person' ? (person ?? refused(UNHEALTHY)) : at(schedule, plans - 1, refused(UNHEALTHY)),
+        step: person,
         problems: [],
         at: new Date(NOW).toISOString(),
         ...stepped,

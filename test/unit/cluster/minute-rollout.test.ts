@@ -101,7 +101,7 @@ const ENTRY: RolloutEntry = {
   cluster: 'paris',
   object: 'KubeadmControlPlane eksa-system/paris',
   uid: 'u',
-  write: 'resume',
+  write: 'abort',
   reason: 'r',
   outcome: 'written',
   program: '1.2.3',

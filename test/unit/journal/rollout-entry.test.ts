@@ -62,10 +62,6 @@ describe('rolloutEntries', () => {
       { write: 'hold', reason: 'stuck', message: HOLD.message },
     ],
     [
-      { kind: 'resume', object: OBJECT },
-      { write: 'resume', reason: 'wanted by a person' },
-    ],
-    [
       { kind: 'abort', object: OBJECT, mark: MARK, clearAfter: true, unpause: false, unhold: false },
       { write: 'abort' },
     ],

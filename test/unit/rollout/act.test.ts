@@ -181,13 +181,10 @@ describe('other writes', () => {
     expect(world.management.get(world.paths.lease)['spec']).toMatchObject({ holderIdentity: `${CLUSTER} a` });
   });
 
-  it('hold, and resume', async () => {
+  it('hold', async () => {
     const { act, object, stored } = await prepared();
     await act({ kind: 'hold', object, hold: HOLD });
     expect(stored().metadata['annotations']).toEqual({ 'certmarshal.dev/rollout-hold': JSON.stringify(HOLD) });
-    const version = String(stored().metadata['resourceVersion']);
-    expect(await act({ kind: 'resume', object: { ...object, resourceVersion: version } })).toEqual({ kind: 'written' });
-    expect(stored().metadata['annotations']).toEqual({});
   });
 
   it.each([

@@ -9,7 +9,7 @@ import type {
   ObservedRollout,
   Served,
 } from '../../../lambdas/rollout/observed.ts';
-import { planAbort, planResume, planRollout } from '../../../lambdas/rollout/plan.ts';
+import { planAbort, planRollout } from '../../../lambdas/rollout/plan.ts';
 import { isMoving } from '../../../lambdas/rollout/plan-watch.ts';
 import type { RolloutPolicy } from '../../../lambdas/rollout/policy.ts';
 import { markOf, rolloutId, seconds } from '../../../lambdas/rollout/rollout-mark.ts';
@@ -889,7 +889,7 @@ describe('what a person answers for', () => {
       expect(look(fresh, 'person')).toMatchObject({ kind: 'act', write: { kind: 'roll-etcd' } });
       const step = look(beginning(who, now - 11 * MINUTE), 'schedule');
       expect(isHold(step)).toEqual(['etcd-not-begun', 'maintenance-window']);
-      expect(step.message.includes('certmarshal rollout drive')).toBe(who === 'person');
+      expect(step.message.includes('certmarshal rollout start --yes')).toBe(who === 'person');
     }
   });
 
@@ -935,13 +935,9 @@ describe('one certificate that several machines show', () => {
 });
 
 const HOLD: HoldMark = { id: MARK.id, at: '2026-11-28T01:00:00Z', reason: 'stuck', message: 'nothing moved' };
-const NAME_OF = `KubeadmControlPlane ${NAMESPACE}/${NAME}`;
 
-it.each([
-  ['abort', planAbort],
-  ['resume', planResume],
-] as const)('%s does not take what cannot be read for nothing', (_, change) => {
-  const step = change(but(healthyRollout({ unread: [UNREAD] }), 'controlPlane'), NOW);
+it('an abort does not take what cannot be read for nothing', () => {
+  const step = planAbort(but(healthyRollout({ unread: [UNREAD] }), 'controlPlane'), NOW);
   expect(step).toEqual({
     kind: 'hold',
     state: 'refused',
@@ -984,7 +980,6 @@ describe('a rollout is aborted', () => {
   it('and a hold that somebody puts on it later is told', () => {
     const observed = rolling({}, { mark: { ...MARK, abortedAt: seconds(NOW) }, hold: HOLD });
     expect(plan(observed, NOW + MINUTE)).toMatchObject({ kind: 'hold', state: 'held', reasons: [{ id: 'stuck' }] });
-    expect(planResume(observed, NOW + MINUTE)).toMatchObject({ kind: 'act', write: { kind: 'resume' } });
   });
 
   it.each<[string, ObservedRollout, string]>([
@@ -1111,39 +1106,5 @@ describe('a rollout is aborted', () => {
     expect(plan(rolling({}, { mark }), NOW + HOUR, 'person').kind).toBe('hold');
     expect(plan(aborted, NOW + 7 * DAY - 1).state).toBe('aborted');
     expect(plan(aborted, NOW + 7 * DAY).message).toMatch(/^would roll 3 control plane machines/);
-  });
-});
-
-describe('a hold is taken away', () => {
-  const hold = HOLD;
-
-  it('by a person only, who is told when it comes back', () => {
-    expect(planResume(rolling({}, { hold }), NOW)).toMatchObject({
-      kind: 'act',
-      message: 'removes the hold: nothing moved',
-      write: { kind: 'resume', object: OBJECT },
-    });
-    const still = rolling({ machines: OLD }, { hold });
-    expect(planResume(still, NOW).message).toBe(
-      'removes the hold: nothing moved; it is held again while there is stuck',
-    );
-    expect(planResume(rolling({}, { hold: 'unreadable' }), NOW)).toMatchObject({
-      kind: 'act',
-      message: 'removes the hold',
-    });
-    // Nothing goes on that would be held again.
-    for (const mark of [{ ...MARK, abortedAt: MARK.start }, undefined]) {
-      const step = planResume(rolling({}, { hold, mark, paused: 'somebody' }), NOW);
-      expect(step.message).toBe('removes the hold: nothing moved');
-      expect(Object.hasOwn(step, 'mark')).toBe(mark !== undefined);
-    }
-  });
-
-  it('not when there is none', () => {
-    expect(planResume(rolling(), NOW)).toMatchObject({ state: 'rolling', reasons: [{ id: 'nothing-to-resume' }] });
-    const aborted = rolling({}, { mark: { ...MARK, abortedAt: MARK.start } });
-    expect(planResume(aborted, NOW)).toMatchObject({ state: 'aborted', reasons: [{ object: NAME_OF }] });
-    for (const observed of [healthyRollout({ unread: [UNREAD] }), but(healthyRollout(), 'controlPlane')])
-      expect(planResume(observed, NOW)).toMatchObject({ state: 'idle', reasons: [{ id: 'nothing-to-resume' }] });
   });
 });

@@ -56,7 +56,7 @@ const abort = { kind: 'abort', object, mark, clearAfter: true, unpause: false, u
 it.each<[string, RolloutWrite, boolean]>([
   ['an abort leaves a control plane settled at which nothing moves', abort, true],
   ['an abort that ends a pause leaves none settled: it may roll then', { ...abort, unpause: true }, false],
-  ['a hold that is taken away leaves none settled: its rollout goes on', { kind: 'resume', object }, false],
+  ['another write leaves none settled', { kind: 'unpause-control-plane', object, mark }, false],
 ])('%s', (_, write, settled) => {
   expect(endsSettled(write, healthyRollout())).toBe(settled);
 });

@@ -24,7 +24,8 @@ describe('createRolloutStage', () => {
       message: 'x',
       checks: [],
       write: {
-        kind: 'resume',
+        kind: 'unpause-control-plane',
+        mark: { id: 'r', start: 's', reason: 'due', trigger: 'schedule' },
         object: { apiVersion: 'v1beta2', namespace: 'eksa-system', name: 'paris', uid: 'u', resourceVersion: '1' },
       },
     },
@@ -85,7 +86,7 @@ describe('createRolloutStage', () => {
   it('records what was written', async () => {
     const context = contextOf(PARIS, { due: true as const, open: { ...due, management: client } });
     expect((await stageWith(written).rollout(context)).decisions).toMatchObject([
-      { kind: 'rollout', cluster: 'paris', write: 'resume', program: '1.2.3' },
+      { kind: 'rollout', cluster: 'paris', write: 'unpause-control-plane', program: '1.2.3' },
     ]);
     expect((await stageWith(stepped).rollout(context)).decisions).toEqual([]);
   });
