@@ -11,3 +11,6 @@ vi.mock('node:timers/promises', async (original) => ({
     skippedMs += ms;
   },
 }));
+
+// The SDK waits for a random share of its delay before each retry.
+Math.random = () => 0;
