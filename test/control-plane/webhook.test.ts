@@ -139,14 +139,14 @@ describe.skipIf(real.missing)('webhook of a real kube-apiserver', () => {
     const [before, called, startedAt] = [started.length, functionUrl.calls.length, Date.now()];
     const openedBefore = await failedOpen();
     const asked = await Promise.all(Array.from({ length: 300 }, async () => ask()));
-    const intervals = Math.floor((Date.now() - startedAt) / 3_000) + 1;
     expect(asked).toHaveLength(300);
     // On a busy machine a call may not arrive within its second: then the API server creates the request without it, and counts that.
     const calls = functionUrl.calls.length - called;
     expect(calls).toBeLessThanOrEqual(300);
     expect(calls + (await failedOpen()) - openedBefore).toBeGreaterThanOrEqual(300);
     expect(started.length - before).toBeGreaterThan(0);
-    expect(started.length - before).toBeLessThanOrEqual(intervals);
+    // Calls that the API server no longer waits for arrive later.
+    expect(started.length - before).toBeLessThanOrEqual(Math.floor((Date.now() - startedAt) / 3_000) + 1);
   });
 
   it('starts nothing with the token of another cluster, which the API server counts as failed', async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -38,7 +38,7 @@ export interface SimulatedApiServerOptions {
   readonly certificateNotBefore?: Date;
   /** Who owns a token that no user has, as an authentication webhook tells. @default nobody */
   readonly authenticateToken?: (token: string) => User | undefined;
-  /** For generated names. @default Math.random */
+  /** For generated names, in [0, 1). @default that of node:crypto */
   readonly random?: Random;
 }
 
@@ -89,7 +89,7 @@ export async function startSimulatedApiServer(options: SimulatedApiServerOptions
     controlPlanes = false,
     certificateNotAfter = new Date(Date.now() + 86_400_000),
     certificateNotBefore,
-    random = Math.random,
+    random = () => randomInt(2 ** 32) / 2 ** 32,
     authenticateToken,
   } = options;
   const served = { skewMs: 0 };
