@@ -19,12 +19,13 @@ export const Problem = z.object({
 });
 export type Problem = Contract<typeof Problem>;
 
-export function boundedProblem({ kind, object, message, remedy }: Omit<Problem, 'ofRecovery'>): Problem {
+export function boundedProblem({ kind, object, message, remedy, ofRecovery }: Problem): Problem {
   return {
     kind: printable(kind, LIMITS.kind),
     object: printable(object, LIMITS.object),
     message: printable(message, LIMITS.message),
     remedy: printable(remedy, LIMITS.remedy),
+    ...(ofRecovery && { ofRecovery }),
   };
 }
 

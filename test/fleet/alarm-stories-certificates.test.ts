@@ -64,7 +64,7 @@ it('tells that a certificate has ended, and what that means', async () => {
   await story.until(() => story.isOver(), 45);
   const ended = `the kube-apiserver certificate at SERVER expired 37 minutes ago. Now ${FAILS}`;
   const unreadable =
-    'certmarshal cannot read its certificate requests: certificate: a certificate of the endpoint has expired';
+    'certmarshal cannot read its certificate requests: certificate-expired: a certificate of the endpoint has expired';
   expect(story.told()).toEqual([
     `3 [critical] berlin: ${ended}`,
     `11 [critical] berlin: ${unreadable}. ${ALARMS.ClusterUnreadable.consequence['eks-anywhere']}`,

@@ -130,7 +130,7 @@ it('enters a cluster whose API server has a certificate that ended only where fl
   await using shut = await startAsleep({ certificateNotAfter, entry: 'nodes: [cp-1]' });
   shut.ask('cp-1', 'first');
   await shut.minutes(3);
-  expect(shut.kinds()).toEqual(['berlin certificate', 'berlin held', 'berlin recovery-nodes']);
+  expect(shut.kinds()).toEqual(['berlin certificate-expired', 'berlin held', 'berlin recovery-nodes']);
   expect(shut.approved()).toEqual([]);
 
   await using world = await startAsleep({ certificateNotAfter, entry: 'pin: authority, nodes: [cp-1]' });
@@ -143,7 +143,7 @@ it('enters a cluster whose API server has a certificate that ended only where fl
   world.ask('cp-1', 'late');
   await world.minutes(3);
   expect(world.approved()).toEqual(['first']);
-  expect(world.kinds()).toContain('berlin certificate');
+  expect(world.kinds()).toContain('berlin certificate-expired');
   expect(world.kinds().join()).not.toContain('recovery');
 });
 
