@@ -23,22 +23,22 @@ export function bundleAt(
   { certificates, problem }: CertificateBundle,
   provider: Provider,
 ): CertificatesAtPlace {
-  const { issued: _, ...chained } = sighting;
-  const at = (position: number): Sighting => (position === 0 ? sighting : chained);
+  // The verdict is on the leaf.
+  const at = (position: number): Sighting => (position === 0 ? sighting : { ...sighting, issued: undefined });
   const observations = certificates.map((read, position) =>
     read.ok
       ? certificateObservation({ ...at(position), position }, read.certificate, provider)
-      : malformed(at(position), `certificate ${position + 1}: ${read.problem}`),
+      : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
   );
   return {
-    observations: problem === undefined ? observations : [...observations, malformed(at(certificates.length), problem)],
+    observations: problem === undefined ? observations : [...observations, malformed(sighting, problem)],
     certificates: readable(certificates),
   };
 }
 
 /** The bytes at a place are no certificate: its clients refuse them too. */
 export function malformed(
-  { source, observedAt, where, what, member, issued, usedBy }: Sighting,
+  { source, observedAt, where, what, member, usedBy }: Sighting,
   problem: string,
 ): UnreadObservation {
   return {
@@ -53,6 +53,5 @@ export function malformed(
     remedy: REMEDY,
     broken: true,
     usedBy,
-    issued,
   };
 }

@@ -2,14 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
-import {
-  claimOfRequest,
-  type IssuedGrounds,
-  judgeIssued,
-  judgeShown,
-  type LastVerdict,
-} from '../../../lambdas/approval/issued.ts';
+import { type IssuedGrounds, judgeIssued } from '../../../lambdas/approval/issued.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { IssuedObservation } from '../../../lambdas/contracts/observation.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { BERLIN, evidenceFor, machine, nodeObject, type Sources } from './fixtures.ts';
@@ -43,6 +38,7 @@ function certificate(change: Partial<Certificate> = {}): Certificate {
   };
 }
 
+const OWN = { requester: 'system:node:node-1', ofNodes: true };
 const AS_CLIENT = { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] };
 
 const FLEET: Sources = {
@@ -57,13 +53,13 @@ function grounds(sources: Sources = FLEET, policies = [DEFAULT_POLICY]): IssuedG
   return { cluster: CLUSTER, evidence: evidenceFor(CLUSTER, sources), policies, nodes: new Set(['node-1', 'node-2']) };
 }
 
-function judge(change: Partial<Certificate>, given = grounds(), last?: LastVerdict) {
-  return judgeIssued(claimOfRequest(certificate(change), 'system:node:node-1', true), given, last);
+function judge(change: Partial<Certificate>, given = grounds(), last?: IssuedObservation) {
+  return judgeIssued(certificate(change), OWN, given, last);
 }
 
 /** The verdicts of audits in a row, of which some read no evidence. */
 function inARow(change: Partial<Certificate>, ...given: readonly IssuedGrounds[]): readonly IssuedVerdict[] {
-  let last: LastVerdict | undefined;
+  let last: IssuedObservation | undefined;
   return given.map((each) => {
     last = judge(change, each, last);
     return last.verdict;
@@ -247,7 +243,9 @@ describe('judgeIssued', () => {
     expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, onlyEc2)).verdict).toBe('unknown');
     const node = 'fargate-ip-10-0-0-9';
     const fargate = certificate({ commonName: `system:node:${node}`, dnsNames: [], addresses: ['10.0.0.9'] });
-    expect(judgeIssued(claimOfRequest(fargate, `system:node:${node}`, true), grounds()).verdict).toBe('unknown');
+    expect(judgeIssued(fargate, { requester: `system:node:${node}`, ofNodes: true }, grounds()).verdict).toBe(
+      'unknown',
+    );
   });
 
   it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
@@ -269,10 +267,10 @@ describe('judgeIssued', () => {
     const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
     const change = { dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
     expect(judge(change, grounds({ machines: [listed] })).names.map(({ name, proven }) => [name, proven])).toEqual([
-      ['node-1', true],
       ['localhost', false],
-      ['10.0.0.1', true],
       ['10.96.0.9', false],
+      ['node-1', true],
+      ['10.0.0.1', true],
     ]);
   });
 
@@ -305,21 +303,21 @@ describe('judgeIssued', () => {
 
 it('only the node itself may have asked', () => {
   const verdict = (requester: string, ofNodes = true) =>
-    judgeIssued(claimOfRequest(certificate(), requester, ofNodes), grounds()).verdict;
+    judgeIssued(certificate(), { requester: requester, ofNodes: ofNodes }, grounds()).verdict;
   expect(verdict('system:node:node-1')).toBe('proven');
   for (const requester of ['alice', 'oidc:people:node-1', 'system:node:node-2', 'system:node:'])
     expect(verdict(requester)).toBe('names-another');
   expect(verdict('system:node:node-1', false)).toBe('names-another');
 });
 
-describe('judgeShown', () => {
+describe('what a kubelet shows', () => {
   const shown = (
     change: Partial<Certificate>,
     address: string,
     given = grounds(),
     keyProven = true,
-    last?: LastVerdict,
-  ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, last);
+    last?: IssuedObservation,
+  ) => judgeIssued(certificate(change), { node: 'node-1', address, keyProven }, given, last);
   const ofNode2 = { commonName: 'system:node:node-2', dnsNames: ['node-2'], addresses: ['10.0.0.2'] };
 
   it.each<[string, Partial<Certificate>, string, IssuedVerdict]>([

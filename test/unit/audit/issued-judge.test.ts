@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/audit/assess.ts';
 import { audit } from '../../../lambdas/audit/audit.ts';
-import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
+import { issuedSummaryOf } from '../../../lambdas/audit/rules/issued.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
@@ -176,7 +176,7 @@ it('20,000 requests of one requester hide none of another, and the others are co
     'warning IssuedUnproven node-2',
   ]);
   expect(say(snapshot?.findings.find(({ object }) => object.endsWith('too-large')))).toMatch(
-    /\b18000 certificates issued to system:node:flood /,
+    /\b18000 more certificates issued to system:node:flood /,
   );
 });
 
