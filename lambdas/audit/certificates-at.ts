@@ -10,19 +10,13 @@ export interface CertificatesAtPlace {
   readonly certificates: readonly Certificate[];
 }
 
-const REMEDY = 'Correct the content.';
-
-/** Observations of PEM text at one place: each certificate, and each that cannot be read. */
-export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
-  return bundleAt(sighting, decodeBundle(pem), provider);
-}
-
-/** {@link certificatesAt} for a decoded bundle, for callers that derive the place from it. */
-export function bundleAt(
+/** Observations of PEM text, or a bundle of it, at one place: each certificate, and each that cannot be read. */
+export function certificatesAt(
   sighting: Sighting,
-  { certificates, problem }: CertificateBundle,
+  content: string | CertificateBundle,
   provider: Provider,
 ): CertificatesAtPlace {
+  const { certificates, problem } = typeof content === 'string' ? decodeBundle(content) : content;
   // The verdict is on the leaf.
   const at = (position: number): Sighting => (position === 0 ? sighting : { ...sighting, issued: undefined });
   const observations = certificates.map((read, position) =>
@@ -50,7 +44,7 @@ export function malformed(
     member,
     problem: 'malformed',
     message: problem,
-    remedy: REMEDY,
+    remedy: 'Correct the content.',
     broken: true,
     usedBy,
   };

@@ -11,7 +11,7 @@ import { compare, counted } from '../words.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
-import { bundleAt } from './certificates-at.ts';
+import { certificatesAt } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
 import { issuedCertificates, issuedOf, rankOf } from './rules/issued.ts';
 
@@ -117,7 +117,7 @@ function observe(
   const issued = place.what === 'kubelet-serving' && leaf && judge && { ...judge(leaf, request), approvedBy };
   const observedAt = new Date(context.now()).toISOString();
   const sighting = { source: 'signing-requests' as const, observedAt, ...place, issued: issued || undefined };
-  return bundleAt(sighting, bundle, context.target.cluster.provider).observations;
+  return certificatesAt(sighting, bundle, context.target.cluster.provider).observations;
 }
 
 interface Place {
