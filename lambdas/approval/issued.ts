@@ -65,29 +65,43 @@ export function judgeIssued(
   const { cluster, evidence } = grounds;
   const node = 'address' in by ? nodeOf(certificate.commonName) || by.node : nodeOf(by.requester);
   const isControlPlane = evidence.ownersOf(node).owners.some((one) => one.controlPlane === true && isWitness(one));
+  const of: Subject = { ...grounds, node, isControlPlane, mayBe: mayBeControlPlane(node, evidence) };
   const all = [
-    ...certificate.dnsNames.map((value) => ({ kind: 'dNSName' as const, value, canonical: canonicalDnsName(value) })),
-    ...certificate.addresses.map((value) => ({ kind: 'iPAddress' as const, value, canonical: value })),
+    ...certificate.dnsNames.map((value): Name => {
+      const canonical = canonicalDnsName(value);
+      return { kind: 'dNSName', value, canonical, reserved: reservedDnsName(canonical, cluster, of.mayBe) };
+    }),
+    ...certificate.addresses.map((value): Name => {
+      return { kind: 'iPAddress', value, canonical: value, reserved: reservedAddress(value, cluster) };
+    }),
   ];
   // A control plane machine has the key of the API server: the names of the endpoint give it nothing more.
   const shared = all.filter(({ canonical }) => isControlPlane && isEndpoint(canonical, cluster));
   const names = all.filter((name) => !shared.includes(name));
   // No evidence proves a reserved name.
-  const reserved = names.filter((name) => reservedOf(name, node, grounds) !== undefined);
-  const open = names.filter((name) => !reserved.includes(name));
-  const { proofs, failure } = bestProofs(open, certificate.key, node, grounds);
+  const taken = names.filter(({ reserved }) => reserved !== undefined);
+  const open = names.filter(({ reserved }) => reserved === undefined);
+  const { proofs, failure } = bestProofs(open, certificate.key, of);
   const fault = faultOf(certificate, node, by);
-  const doubts = [fault ?? [], ...names.map((name) => doubtOf(name, node, isControlPlane, grounds) ?? [])].flat();
+  const doubts = [fault ?? [], ...names.map((name) => doubtOf(name, of) ?? [])].flat();
   return {
     ...(verdictOf(doubts, failure, fault !== undefined, last) ?? ofPlace(by, node, evidence, last)),
-    names: [...shared.map((name) => proofOf(name, true)), ...reserved.map((name) => proofOf(name, false)), ...proofs],
+    names: [...shared.map((name) => proofOf(name, true)), ...taken.map((name) => proofOf(name, false)), ...proofs],
   };
+}
+
+interface Subject extends IssuedGrounds {
+  readonly node: string;
+  readonly isControlPlane: boolean;
+  /** Or no independent source has it yet. */
+  readonly mayBe: boolean;
 }
 
 interface Name {
   readonly kind: 'dNSName' | 'iPAddress';
   readonly value: string;
   readonly canonical: string;
+  readonly reserved: Reserved | undefined;
 }
 
 function proofOf({ kind, value }: Name, proven: boolean): NameProof {
@@ -169,24 +183,15 @@ function faultOf(certificate: Certificate, node: string, by: Bearer): Doubt | un
   return weak === undefined ? undefined : { why: `it is weak: ${weak}` };
 }
 
-function reservedOf({ kind, canonical }: Name, node: string, grounds: IssuedGrounds): Reserved | undefined {
-  const { cluster, evidence } = grounds;
-  if (kind === 'iPAddress') return reservedAddress(canonical, cluster);
-  return reservedDnsName(canonical, cluster, mayBeControlPlane(node, evidence));
-}
-
-function doubtOf(asked: Name, node: string, isControlPlane: boolean, grounds: IssuedGrounds): Doubt | undefined {
-  const { cluster, evidence } = grounds;
-  const { canonical } = asked;
+function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence }: Subject): Doubt | undefined {
+  const { canonical, reserved } = asked;
   const { kind, name } = proofOf(asked, false);
   const holders = evidence.holdersOf(kind, canonical).owners.filter(isWitness);
   const isOwn = kind === 'dns' && holders.some(({ nodes }) => nodes.includes(node));
-  const reserved = reservedOf(asked, node, grounds);
   if (reserved !== undefined) {
     // A machine may have a name like that of a Service, in its own domain.
-    const isOfCluster = reserved.isOfCluster && !isOwn;
     const isAnother =
-      reserved.hostile || isOfCluster || (isEndpoint(canonical, cluster) && !mayBeControlPlane(node, evidence));
+      reserved.hostile || (reserved.isOfCluster && !isOwn) || (isEndpoint(canonical, cluster) && !mayBe);
     const of = kind === 'dns' ? 'name' : 'address';
     return { why: `it has ${name}, which is ${reserved.why}`, of: isAnother ? of : undefined };
   }
@@ -217,12 +222,9 @@ interface Proved {
 }
 
 /** By a policy that proves all, else by the one that proves most. */
-function bestProofs(names: readonly Name[], key: string, node: string, grounds: IssuedGrounds): Proved {
-  const { cluster, policies } = grounds;
-  const serving = policies.filter((one) => one.signers.includes(KUBELET_SERVING_SIGNER) && isFor(one, cluster));
-  const all = (serving.length === 0 ? [DEFAULT_POLICY] : serving).map((policy) =>
-    proofsBy(policy, names, key, node, grounds),
-  );
+function bestProofs(names: readonly Name[], key: string, of: Subject): Proved {
+  const serving = of.policies.filter((one) => one.signers.includes(KUBELET_SERVING_SIGNER) && isFor(one, of.cluster));
+  const all = (serving.length === 0 ? [DEFAULT_POLICY] : serving).map((policy) => proofsBy(policy, names, key, of));
   const rankOf = ({ proofs, failure }: Proved) =>
     failure === undefined ? Infinity : proofs.filter(({ proven }) => proven).length;
   const { proofs, failure } = all.reduce((one, other) => (rankOf(other) > rankOf(one) ? other : one));
@@ -230,24 +232,16 @@ function bestProofs(names: readonly Name[], key: string, node: string, grounds: 
   return { proofs, failure: failure && { ...failure, gap } };
 }
 
-function proofsBy(
-  policy: ApprovalPolicy,
-  names: readonly Name[],
-  key: string,
-  node: string,
-  { cluster, evidence, nodes }: IssuedGrounds,
-): Proved {
+function proofsBy(policy: ApprovalPolicy, names: readonly Name[], key: string, of: Subject): Proved {
+  const { node, cluster, evidence, nodes } = of;
   const { proofs, failure } = proveOwnership(names, node, evidence, policy, cluster);
-  if (failure === undefined)
-    return allowsKey(policy.keys, key)
-      ? { proofs }
-      : { proofs, failure: { why: `its key is ${key}, which the policy does not allow` } };
+  if (failure === undefined && allowsKey(policy.keys, key)) return { proofs };
+  if (failure === undefined) return { proofs, failure: { why: `its key is ${key}, which the policy does not allow` } };
   const readings = evidence.readings.filter(({ source }) => policy.evidence.includes(source));
   const isUnread = failure.reason === 'EvidenceUnreadable' || readings.some(({ ok }) => !ok);
   const isMissing = failure.reason === 'EvidenceMissing' && proofs.every(({ ownedBy }) => ownedBy === undefined);
   const hasNone = !nodes.has(node) || nodeWithoutInstance(node) !== undefined;
-  const isUntold = readings.length === 0 || (isMissing && hasNone);
-  const gap = isUnread ? 'unread' : isUntold ? 'untold' : undefined;
+  const gap = isUnread ? 'unread' : readings.length === 0 || (isMissing && hasNone) ? 'untold' : undefined;
   return { proofs, failure: { why: verdictSentence(failure.facts), gap } };
 }
 

@@ -40,10 +40,8 @@ export function keepObservations(
   previous: readonly Observation[],
   at: number,
 ): KnownObservations {
-  const read = wholeSources(now);
   const looked = new Set(now.map(({ source }) => source));
-  const off = new Set(now.flatMap(({ kind, source }) => (kind === 'off' ? [source] : [])));
-  for (const one of now) if (one.kind === 'unread' && one.where === undefined) off.delete(one.source);
+  const [read, off] = [wholeSources(now, 'read'), wholeSources(now, 'off')];
   const answers = Map.groupBy(now.filter(isAnswer), (one) => `${one.kind} ${placeOf(one)}`);
   const unread = now.filter((one) => one.kind === 'unread').filter(({ where }) => where !== undefined);
   const failures = Map.groupBy(unread, placeOf);
@@ -74,9 +72,9 @@ export function keepObservations(
   return { all: [...inherited(now, previous, read), ...kept], kept: new Set(kept) };
 }
 
-/** Sources that were read to their end. */
-function wholeSources(now: readonly Observation[]): ReadonlySet<SourceId> {
-  const whole = new Set(now.flatMap(({ kind, source }) => (kind === 'read' ? [source] : [])));
+/** Sources that were read to their end, or are off. */
+function wholeSources(now: readonly Observation[], as: 'read' | 'off'): ReadonlySet<SourceId> {
+  const whole = new Set(now.flatMap(({ kind, source }) => (kind === as ? [source] : [])));
   for (const one of now) if (one.kind === 'unread' && one.where === undefined) whole.delete(one.source);
   return whole;
 }
@@ -84,10 +82,6 @@ function wholeSources(now: readonly Observation[]): ReadonlySet<SourceId> {
 /** The same thing at a place has the same text in every audit. */
 function partOf(one: Observation): string {
   return one.kind === 'certificate' ? [placeOf(one), one.what, one.position, one.basis].join('\n') : placeOf(one);
-}
-
-function exactPartOf(one: Observation): string {
-  return one.kind === 'certificate' ? `${partOf(one)}\n${one.fingerprint}` : partOf(one);
 }
 
 function isAlike(one: UnreadObservation, other: UnreadObservation): boolean {
@@ -187,11 +181,8 @@ function rememberedRequests(
 
 /** When the newest certificate of each place began. */
 function newestOf(all: readonly Observation[]): ReadonlyMap<string, number> {
-  const newest = new Map<string, number>();
-  for (const one of all)
-    if (one.kind === 'certificate' && REMEMBERED_SOURCES.has(one.source))
-      newest.set(partOf(one), Math.max(beginning(one), newest.get(partOf(one)) ?? 0));
-  return newest;
+  const issued = all.filter((one) => one.kind === 'certificate').filter(({ source }) => REMEMBERED_SOURCES.has(source));
+  return new Map(issued.toSorted((a, b) => beginning(a) - beginning(b)).map((one) => [partOf(one), beginning(one)]));
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {
@@ -209,12 +200,13 @@ function inherited(
   previous: readonly Observation[],
   read: ReadonlySet<SourceId>,
 ): readonly Observation[] {
-  const earlier = new Map(previous.filter(isAnswer).map((one) => [exactPartOf(one), one]));
+  const keyOf = (one: Observation) => (one.kind === 'certificate' ? `${partOf(one)}\n${one.fingerprint}` : partOf(one));
+  const earlier = new Map(previous.filter(isAnswer).map((one) => [keyOf(one), one]));
   const isUnsure = now.some(({ source }) => AUTHORITY_SOURCES.has(source) && !read.has(source));
   const wereIssued = new Set(previous.flatMap((one) => (isIssuedKubelet(one) ? [one.member] : [])));
   for (const one of now) if (isIssuedKubelet(one)) wereIssued.delete(one.member);
   return now.map((one): Observation => {
-    const before = earlier.get(exactPartOf(one));
+    const before = earlier.get(keyOf(one));
     if (one.kind === 'requests' && before?.kind === 'requests')
       return !read.has(one.source) && before.count > one.count ? before : one;
     if (one.kind !== 'certificate') return one;
