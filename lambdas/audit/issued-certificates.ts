@@ -101,7 +101,9 @@ function reported(place: readonly (readonly Observation[])[]): readonly Observat
   const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
   const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
   const worst = others.toSorted((a, b) => rank(a) - rank(b) || compare(endOf(a), endOf(b)));
-  return [newest, ...worst].slice(0, leafOf(newest)?.what === 'kubelet-client' ? 1 : MOST_OF_A_PLACE).flat();
+  // A kubelet uses one client certificate, the newest.
+  const isClient = newest.some((one) => 'what' in one && one.what === 'kubelet-client');
+  return [newest, ...worst].slice(0, isClient ? 1 : MOST_OF_A_PLACE).flat();
 }
 
 function observe(
@@ -114,9 +116,10 @@ function observe(
   const [leaf] = readable(bundle.certificates.slice(0, 1));
   const place = placeOf(request, leaf);
   const approvedBy = request.approvedBy && printable(request.approvedBy, 100);
-  const issued = place.what === 'kubelet-serving' && leaf && judge && { ...judge(leaf, request), approvedBy };
+  const isJudged = place.what === 'kubelet-serving' && leaf !== undefined && judge !== undefined;
+  const issued = isJudged ? { ...judge(leaf, request), approvedBy } : undefined;
   const observedAt = new Date(context.now()).toISOString();
-  const sighting = { source: 'signing-requests' as const, observedAt, ...place, issued: issued || undefined };
+  const sighting = { source: 'signing-requests' as const, observedAt, ...place, issued };
   return certificatesAt(sighting, bundle, context.target.cluster.provider).observations;
 }
 
