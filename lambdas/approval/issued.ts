@@ -78,15 +78,17 @@ export function judgeIssued(
   // A control plane machine has the key of the API server: the names of the endpoint give it nothing more.
   const shared = all.filter(({ canonical }) => isControlPlane && isEndpoint(canonical, cluster));
   const names = all.filter((name) => !shared.includes(name));
+  const { proofs, failure } = bestProofs(names, certificate.key, of);
   // No evidence proves a reserved name.
-  const taken = names.filter(({ reserved }) => reserved !== undefined);
-  const open = names.filter(({ reserved }) => reserved === undefined);
-  const { proofs, failure } = bestProofs(open, certificate.key, of);
+  const reserved = new Set(names.flatMap((name) => (name.reserved === undefined ? [] : proofOf(name, false).name)));
   const fault = faultOf(certificate, node, by);
   const doubts = [fault ?? [], ...names.map((name) => doubtOf(name, of) ?? [])].flat();
   return {
     ...(verdictOf(doubts, failure, fault !== undefined, last) ?? ofPlace(by, node, evidence, last)),
-    names: [...shared.map((name) => proofOf(name, true)), ...taken.map((name) => proofOf(name, false)), ...proofs],
+    names: [
+      ...shared.map((name) => proofOf(name, true)),
+      ...proofs.map((proof) => (reserved.has(proof.name) ? { ...proof, proven: false } : proof)),
+    ],
   };
 }
 

@@ -228,10 +228,10 @@ describe('judgeIssued', () => {
     const listed = machine('node-1', { InternalIP: ['10.0.0.1', '10.96.0.9'], Hostname: ['localhost'] });
     const change = { dnsNames: ['node-1', 'localhost'], addresses: ['10.0.0.1', '10.96.0.9'] };
     expect(judge(change, grounds({ machines: [listed] })).names.map(({ name, proven }) => [name, proven])).toEqual([
-      ['localhost', false],
-      ['10.96.0.9', false],
       ['node-1', true],
+      ['localhost', false],
       ['10.0.0.1', true],
+      ['10.96.0.9', false],
     ]);
   });
 
