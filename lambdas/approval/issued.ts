@@ -158,10 +158,11 @@ function ofPlace(by: Bearer, node: string, evidence: Evidence, last: IssuedObser
   return by.keyProven && isAt(by.node) ? ofAddress(why, last) : { verdict: 'unknown', why };
 }
 
+const another = (why: string): Doubt => ({ why, of: 'name' });
+
 /** What its signer should have rejected. Source: `ValidateKubeletServingCSR` in kubernetes/pkg/apis/certificates. */
 function faultOf(certificate: Certificate, node: string, by: Bearer): Doubt | undefined {
   const { commonName, dnsNames, addresses, organizations } = certificate;
-  const another = (why: string): Doubt => ({ why, of: 'name' });
   if (!('address' in by) && !(by.ofNodes && node !== ''))
     return another(`${printable(by.requester, 253)} asked for it, and is not a node`);
   const usages = certificate.extendedKeyUsages ?? [ANY_USAGE];

@@ -94,11 +94,12 @@ function newestFirst(requests: readonly IssuedRequest[]): IssuedRequest[] {
   return requests.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MOST_OF_ONE);
 }
 
+const leafOf = ([first]: readonly Observation[]) => (first?.kind === 'certificate' ? first : undefined);
+const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
+
 /** Of those of one place, each once. */
 function reported(place: readonly (readonly Observation[])[]): readonly Observation[] {
-  const leafOf = ([first]: readonly Observation[]) => (first?.kind === 'certificate' ? first : undefined);
   const [newest = [], ...others] = new Map(place.map((one) => [leafOf(one)?.fingerprint, one])).values();
-  const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
   const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
   const worst = others.toSorted((a, b) => rank(a) - rank(b) || compare(endOf(a), endOf(b)));
   // A kubelet uses one client certificate, the newest.

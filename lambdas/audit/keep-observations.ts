@@ -84,6 +84,10 @@ function partOf(one: Observation): string {
   return one.kind === 'certificate' ? [placeOf(one), one.what, one.position, one.basis].join('\n') : placeOf(one);
 }
 
+function exactPartOf(one: Observation): string {
+  return one.kind === 'certificate' ? `${partOf(one)}\n${one.fingerprint}` : partOf(one);
+}
+
 function isAlike(one: UnreadObservation, other: UnreadObservation): boolean {
   return one.what === other.what && codeOfUnread(one.problem) === codeOfUnread(other.problem);
 }
@@ -200,13 +204,12 @@ function inherited(
   previous: readonly Observation[],
   read: ReadonlySet<SourceId>,
 ): readonly Observation[] {
-  const keyOf = (one: Observation) => (one.kind === 'certificate' ? `${partOf(one)}\n${one.fingerprint}` : partOf(one));
-  const earlier = new Map(previous.filter(isAnswer).map((one) => [keyOf(one), one]));
+  const earlier = new Map(previous.filter(isAnswer).map((one) => [exactPartOf(one), one]));
   const isUnsure = now.some(({ source }) => AUTHORITY_SOURCES.has(source) && !read.has(source));
   const wereIssued = new Set(previous.flatMap((one) => (isIssuedKubelet(one) ? [one.member] : [])));
   for (const one of now) if (isIssuedKubelet(one)) wereIssued.delete(one.member);
   return now.map((one): Observation => {
-    const before = earlier.get(keyOf(one));
+    const before = earlier.get(exactPartOf(one));
     if (one.kind === 'requests' && before?.kind === 'requests')
       return !read.has(one.source) && before.count > one.count ? before : one;
     if (one.kind !== 'certificate') return one;
