@@ -96,11 +96,11 @@ function newestFirst(requests: readonly IssuedRequest[]): IssuedRequest[] {
 
 const leafOf = ([first]: readonly Observation[]) => (first?.kind === 'certificate' ? first : undefined);
 const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
+const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
 
 /** Of those of one place, each once. */
 function reported(place: readonly (readonly Observation[])[]): readonly Observation[] {
   const [newest = [], ...others] = new Map(place.map((one) => [leafOf(one)?.fingerprint, one])).values();
-  const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
   const worst = others.toSorted((a, b) => rank(a) - rank(b) || compare(endOf(a), endOf(b)));
   // A kubelet uses one client certificate, the newest.
   const isClient = newest.some((one) => 'what' in one && one.what === 'kubelet-client');
