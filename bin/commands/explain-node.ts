@@ -1,14 +1,7 @@
 import { machineAddresses } from '../../lambdas/allowed-addresses.ts';
 import { type Evidence, isLive, type Owner } from '../../lambdas/approval/evidence/evidence.ts';
 import { ownerFromNode } from '../../lambdas/approval/evidence/node.ts';
-import {
-  claimOfRequest,
-  type IssuedGrounds,
-  type JudgedIssued,
-  judgeIssued,
-  judgeShown,
-  type LastVerdict,
-} from '../../lambdas/approval/issued.ts';
+import { type IssuedGrounds, type JudgedIssued, judgeIssued } from '../../lambdas/approval/issued.ts';
 import { observeNodes, type SweepTarget } from '../../lambdas/approval/observe.ts';
 import { type ApprovalPolicy, KUBELET_SERVING_SIGNER } from '../../lambdas/approval/policy.ts';
 import { evidenceProblem } from '../../lambdas/approval/report.ts';
@@ -119,7 +112,7 @@ function documentOf({ node, seen, request, judged, names, problems }: NodeExplan
 }
 
 /** A person who asks does not wait for a second audit to see the same. */
-const LAST: LastVerdict = { verdict: 'unknown', addressOfAnother: true };
+const LAST = { verdict: 'unknown', addressOfAnother: true } as const;
 
 async function explainNode(
   target: SweepTarget,
@@ -141,7 +134,7 @@ async function explainNode(
   if (answer.ok) {
     const { certificate, host, keyProven } = answer;
     const { fingerprint } = certificate;
-    const judged = judgeShown(certificate, { node, address: host, keyProven }, grounds, LAST);
+    const judged = judgeIssued(certificate, { node, address: host, keyProven }, grounds, LAST);
     return {
       node,
       seen: { in: 'handshake', where: placeOf(host, port), keyProven, certificate },
@@ -154,7 +147,12 @@ async function explainNode(
   const [newest] = requests.issued;
   const { waiting } = requests;
   if (newest === undefined) return { node, waiting, names: [], problems: [answer.problem, ...problems] };
-  const judged = judgeIssued(claimOfRequest(newest.certificate, NODE_PREFIX + node, newest.ofNodes), grounds, LAST);
+  const judged = judgeIssued(
+    newest.certificate,
+    { requester: NODE_PREFIX + node, ofNodes: newest.ofNodes },
+    grounds,
+    LAST,
+  );
   return {
     node,
     seen: { in: 'request', certificate: newest.certificate },

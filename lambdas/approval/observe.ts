@@ -148,9 +148,10 @@ export async function observeNodes(
   nodes: ReadonlySet<string>,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  listed?: readonly SourceReading[],
 ): Promise<Pick<Observed, 'cluster' | 'evidence'>> {
   const selecting = policiesFor(policies, target.cluster);
-  const believed = await readEvidence(target, selecting, signal);
+  const believed = readEvidence(target, selecting, signal, listed);
   const { cluster, readings } = await withInstances(target, believed, nodes, selecting, signal);
   return { cluster, evidence: await stepsInTurns(indexInSteps(readings)) };
 }
@@ -160,7 +161,7 @@ export async function observeNodes(
  *
  * @param requests if one asks for a name that these instances lack, all of the cluster are read, to see whose it is
  */
-export async function withInstances(
+async function withInstances(
   target: Parameters<typeof readInstances>[0],
   believed: Believed | Promise<Believed>,
   nodes: ReadonlySet<string>,
@@ -254,14 +255,18 @@ async function readEvidence(
   target: SweepTarget,
   policies: readonly ApprovalPolicy[],
   signal: AbortSignal,
+  listed?: readonly SourceReading[],
 ): Promise<Believed> {
   const wanted = wantedSources(policies);
+  const of = (source: SourceReading['source']) => listed?.find((reading) => reading.source === source);
   const { cluster, workload, management, machinesNamespace } = target;
   const reading = readServiceCidrs(workload, signal);
   const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> =>
-    wanted.nodes && knowsServices(withLearned(target, object, await reading))
-      ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
-      : undefined;
+    listed !== undefined
+      ? of('node')
+      : wanted.nodes && knowsServices(withLearned(target, object, await reading))
+        ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
+        : undefined;
   if (!wanted.machines || management === undefined)
     return believe(target, wanted, {
       nodes: await readNodes(),
@@ -272,7 +277,9 @@ async function readEvidence(
   const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
   const clusterObject = readCluster(management, selection);
   const [machines, object, nodes, services, resolved] = await Promise.all([
-    readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
+    listed !== undefined
+      ? of('machine')
+      : readSource('machine', listMachines(management, selection), (item) => ownerFromMachine(item, cluster.name)),
     clusterObject,
     clusterObject.then(async (read) => readNodes(read instanceof KubernetesError ? undefined : read)),
     reading,
@@ -282,7 +289,7 @@ async function readEvidence(
 }
 
 /** What the name of the API endpoint resolves to now; without one in the Cluster, that of the connection. */
-export async function resolveEndpoint(
+async function resolveEndpoint(
   { resolve, ...target }: KnownTarget & Pick<SweepTarget, 'resolve'>,
   object?: Cluster | KubernetesError,
 ): Promise<readonly string[]> {
@@ -294,7 +301,7 @@ export async function resolveEndpoint(
 }
 
 /** Reads the Cluster object, or returns why it cannot be read. */
-export async function readCluster(
+async function readCluster(
   management: KubernetesClient,
   selection: MachineSelection,
 ): Promise<Cluster | KubernetesError> {

@@ -3,7 +3,7 @@ import type { MemberObservation, Observation } from '../contracts/observation.ts
 import type { SourceId } from '../tables/audit-sources.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
-import type { IssuedJudge } from './issued-judge.ts';
+import type { IssuedJudge } from './issued-certificates.ts';
 
 export interface AuditContext {
   readonly target: AuditTarget;

@@ -12,7 +12,7 @@ import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
 import type { AuditTarget } from './audit-target.ts';
-import { createIssuedJudge } from './issued-judge.ts';
+import { createIssuedJudge } from './issued-certificates.ts';
 import { keepObservations } from './keep-observations.ts';
 import type { Acceptance } from './rules/accepted.ts';
 import type { Thresholds } from './rules/thresholds.ts';
@@ -85,7 +85,7 @@ export async function audit(target: AuditTarget, options: AuditOptions): Promise
   const members = known(seen).filter((one) => one.kind === 'member');
   const authorities = first.flatMap((source) => source.authorities ?? []);
   const listed = first.flatMap(({ evidence }) => evidence ?? []);
-  const issuedJudge = once(async () => createIssuedJudge(target, listed, members, previous, signal));
+  const issuedJudge = once(async () => createIssuedJudge({ target, members, signal }, listed, previous));
   const second = await run('second', { ...nothing, members, authorities, issuedJudge });
   const later = second.flatMap(({ observations }) => observations);
   const all = [...seen, ...later, ...clocks(target, clock())];

@@ -10,35 +10,29 @@ export interface CertificatesAtPlace {
   readonly certificates: readonly Certificate[];
 }
 
-const REMEDY = 'Correct the content.';
-
-/** Observations of PEM text at one place: each certificate, and each that cannot be read. */
-export function certificatesAt(sighting: Sighting, pem: string, provider: Provider): CertificatesAtPlace {
-  return bundleAt(sighting, decodeBundle(pem), provider);
-}
-
-/** {@link certificatesAt} for a decoded bundle, for callers that derive the place from it. */
-export function bundleAt(
+/** Observations of PEM text, or a bundle of it, at one place: each certificate, and each that cannot be read. */
+export function certificatesAt(
   sighting: Sighting,
-  { certificates, problem }: CertificateBundle,
+  content: string | CertificateBundle,
   provider: Provider,
 ): CertificatesAtPlace {
-  const { issued: _, ...chained } = sighting;
-  const at = (position: number): Sighting => (position === 0 ? sighting : chained);
+  const { certificates, problem } = typeof content === 'string' ? decodeBundle(content) : content;
+  // The verdict is on the leaf.
+  const at = (position: number): Sighting => (position === 0 ? sighting : { ...sighting, issued: undefined });
   const observations = certificates.map((read, position) =>
     read.ok
       ? certificateObservation({ ...at(position), position }, read.certificate, provider)
-      : malformed(at(position), `certificate ${position + 1}: ${read.problem}`),
+      : malformed(sighting, `certificate ${position + 1}: ${read.problem}`),
   );
   return {
-    observations: problem === undefined ? observations : [...observations, malformed(at(certificates.length), problem)],
+    observations: problem === undefined ? observations : [...observations, malformed(sighting, problem)],
     certificates: readable(certificates),
   };
 }
 
 /** The bytes at a place are no certificate: its clients refuse them too. */
 export function malformed(
-  { source, observedAt, where, what, member, issued, usedBy }: Sighting,
+  { source, observedAt, where, what, member, usedBy }: Sighting,
   problem: string,
 ): UnreadObservation {
   return {
@@ -50,9 +44,8 @@ export function malformed(
     member,
     problem: 'malformed',
     message: problem,
-    remedy: REMEDY,
+    remedy: 'Correct the content.',
     broken: true,
     usedBy,
-    issued,
   };
 }

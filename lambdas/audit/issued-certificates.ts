@@ -1,18 +1,48 @@
-import { nodeOf } from '../approval/issued.ts';
-import { KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
-import type { Observation, UnreadObservation } from '../contracts/observation.ts';
+import { type Bearer, judgeIssued, nodeOf } from '../approval/issued.ts';
+import { observeNodes } from '../approval/observe.ts';
+import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
+import type { IssuedObservation, Observation } from '../contracts/observation.ts';
+import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import type { CertificateClass } from '../tables/certificate-classes.ts';
-import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
-import { counted } from '../words.ts';
-import type { Certificate } from '../x509/certificate.ts';
+import { compare, counted } from '../words.ts';
+import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
-import { bundleAt } from './certificates-at.ts';
-import type { IssuedJudge } from './issued-judge.ts';
+import { certificatesAt } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
+import { issuedCertificates, issuedOf, rankOf } from './rules/issued.ts';
+
+/** Judges a kubelet serving certificate by the evidence of one audit. Its verdicts neither approve nor deny. */
+export type IssuedJudge = (certificate: Certificate, by: Bearer) => IssuedObservation;
+
+/** Limit for reading further evidence, so that it does not use up the audit. Milliseconds. */
+const READ_MS = 8_000;
+
+/**
+ * Reads the evidence that the first stage did not list, if the policies of the cluster trust it. Failed reads are part
+ * of the evidence; the last verdict on each certificate is the only memory.
+ */
+export async function createIssuedJudge(
+  { target, members, signal }: Pick<AuditContext, 'target' | 'members' | 'signal'>,
+  listed: Parameters<typeof observeNodes>[4],
+  previous: Snapshot | undefined,
+): Promise<IssuedJudge> {
+  const { policies = [DEFAULT_POLICY] } = target;
+  const nodes = new Set(members.flatMap(({ node }) => node ?? []));
+  const within = AbortSignal.any([signal, AbortSignal.timeout(READ_MS)]);
+  const grounds = { ...(await observeNodes(target, nodes, policies, within, listed)), policies, nodes };
+  const before = issuedCertificates(previous?.observations ?? []);
+  const last = new Map(
+    before.map(({ worst, issued }) => [worst.kind === 'certificate' ? worst.fingerprint : undefined, issued]),
+  );
+  return (certificate, by) => {
+    const { names: _, ...issued } = judgeIssued(certificate, by, grounds, last.get(certificate.fingerprint));
+    return issued;
+  };
+}
 
 /** Source: Kubernetes documentation, "Certificates and Certificate Signing Requests"; Amazon EKS user guide, "Secure workloads with certificates". */
 const CLASSES: ReadonlyMap<string, CertificateClass> = new Map([
@@ -29,129 +59,104 @@ const MOST_OF_A_PLACE = 16;
 /** Characters; an ordinary one has 1 to 2 KB. */
 const LONGEST = 32_000;
 
-export type IssuedRequest = Pick<
-  CountedRequest,
-  'signer' | 'requester' | 'ofNodes' | 'createdAt' | 'certificate' | 'approvedBy'
->;
-
-export interface IssuedCertificates {
-  add(request: IssuedRequest): void;
-  observations(context: AuditContext): Promise<readonly Observation[]>;
-}
+type IssuedRequest = Omit<CountedRequest, 'name' | 'state' | 'message'>;
 
 /**
  * The certificates issued by request. A request is deleted an hour after its approval, so a place is named after the
  * owner of the certificate: the next one of the same kubelet replaces it.
  */
-export function collectIssued(): IssuedCertificates {
-  const requesters = new Map<string, { newest: IssuedRequest[]; cut: number }>();
-  const bound = (all: { newest: IssuedRequest[]; cut: number }): void => {
-    all.cut += Math.max(0, all.newest.length - MOST_OF_ONE);
-    all.newest = all.newest.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MOST_OF_ONE);
-  };
+export function collectIssued() {
+  const requesters = new Map<string, { newest: IssuedRequest[]; count: number }>();
   return {
-    add(request) {
+    add(request: IssuedRequest): void {
       const key = `${request.signer} ${request.ofNodes} ${request.requester}`;
-      const all = requesters.get(key) ?? { newest: [], cut: 0 };
+      const all = requesters.get(key) ?? { newest: [], count: 0 };
       requesters.set(key, all);
+      all.count += 1;
       // Too long for a certificate: reported as unreadable.
       all.newest.push(request.certificate.length > LONGEST ? { ...request, certificate: '' } : request);
-      if (all.newest.length === 2 * MOST_OF_ONE) bound(all);
+      if (all.newest.length === 2 * MOST_OF_ONE) all.newest = newestFirst(all.newest);
     },
-    async observations(context) {
-      const all = [...requesters.values()];
-      for (const one of all) bound(one);
-      const newestFirst = all.flatMap(({ newest }) => newest).toSorted((a, b) => b.createdAt - a.createdAt);
-      const isJudged = newestFirst.some(({ signer }) => signer === KUBELET_SERVING_SIGNER);
+    async observations(context: AuditContext): Promise<readonly Observation[]> {
+      const all = [...requesters.values()].map((one) => ({ ...one, newest: newestFirst(one.newest) }));
+      const requests = all.flatMap(({ newest }) => newest).toSorted((a, b) => b.createdAt - a.createdAt);
+      const isJudged = requests.some(({ signer }) => signer === KUBELET_SERVING_SIGNER);
       const judge = isJudged ? await context.issuedJudge() : undefined;
-      const places = new Map<string, Map<string | undefined, ObservedRequest>>();
-      for await (const seen of inTurns(newestFirst, (request) => observe(request, context, judge))) {
-        const same = places.get(seen.place) ?? new Map<string | undefined, ObservedRequest>();
-        places.set(seen.place, same);
-        if (!same.has(seen.fingerprint)) same.set(seen.fingerprint, seen);
-      }
-      return [
-        ...[...places.values()].flatMap((same) => reported([...same.values()])),
-        ...all.flatMap(({ newest: [newest], cut }) =>
-          newest === undefined || cut === 0 ? [] : notRead(newest, cut, context),
-        ),
-      ];
+      const read: (readonly Observation[])[] = [];
+      for await (const one of inTurns(requests, (request) => observe(request, context, judge))) read.push(one);
+      const places = Map.groupBy(read, ([first]) => first && 'where' in first && `${first.what} ${first.where}`);
+      return [...[...places.values()].flatMap(reported), ...all.flatMap((one) => cut(one, context))];
     },
   };
 }
 
-interface ObservedRequest {
-  readonly place: string;
-  readonly most: number;
-  readonly fingerprint: string | undefined;
-  readonly rank: number;
-  readonly notAfter: number;
-  readonly observations: readonly Observation[];
+function newestFirst(requests: readonly IssuedRequest[]): IssuedRequest[] {
+  return requests.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, MOST_OF_ONE);
 }
 
-function reported([newest, ...others]: readonly ObservedRequest[]): readonly Observation[] {
-  const worst = others.toSorted((a, b) => a.rank - b.rank || a.notAfter - b.notAfter);
-  return [newest, ...worst].flatMap((one, index) => (one !== undefined && index < one.most ? one.observations : []));
+const leafOf = ([first]: readonly Observation[]) => (first?.kind === 'certificate' ? first : undefined);
+const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
+const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
+
+/** Of those of one place, each once. */
+function reported(place: readonly (readonly Observation[])[]): readonly Observation[] {
+  const [newest = [], ...others] = new Map(place.map((one) => [leafOf(one)?.fingerprint, one])).values();
+  const worst = others.toSorted((a, b) => rank(a) - rank(b) || compare(endOf(a), endOf(b)));
+  // A kubelet uses one client certificate, the newest.
+  const isClient = newest.some((one) => 'what' in one && one.what === 'kubelet-client');
+  return [newest, ...worst].slice(0, isClient ? 1 : MOST_OF_A_PLACE).flat();
 }
 
-function observe(request: IssuedRequest, context: AuditContext, judge: IssuedJudge | undefined): ObservedRequest {
-  const what = CLASSES.get(request.signer) ?? 'issued-other';
+function observe(
+  request: IssuedRequest,
+  context: AuditContext,
+  judge: IssuedJudge | undefined,
+): readonly Observation[] {
   const text = decodedText(request.certificate);
   const bundle = 'problem' in text ? { certificates: [], problem: text.problem } : decodeBundle(text.pem);
-  const [first] = bundle.certificates;
-  const leaf = first?.ok ? first.certificate : undefined;
-  const { where, member } = placeOf(what, request, leaf);
-  const problem = first?.ok === false ? first.problem : bundle.problem;
-  const judged = leaf === undefined ? unreadable(problem) : judge?.ofRequest(leaf, request);
-  const issued = what === 'kubelet-serving' ? judged : undefined;
+  const [leaf] = readable(bundle.certificates.slice(0, 1));
+  const place = placeOf(request, leaf);
+  const approvedBy = request.approvedBy && printable(request.approvedBy, 100);
+  const isJudged = place.what === 'kubelet-serving' && leaf !== undefined && judge !== undefined;
+  const issued = isJudged ? { ...judge(leaf, request), approvedBy } : undefined;
   const observedAt = new Date(context.now()).toISOString();
-  const sighting = { source: 'signing-requests' as const, observedAt, what, where, member, issued };
-  return {
-    place: `${what} ${where}`,
-    most: what === 'kubelet-client' ? 1 : MOST_OF_A_PLACE,
-    fingerprint: leaf?.fingerprint,
-    rank: ISSUED_VERDICTS.indexOf(issued?.verdict ?? 'proven'),
-    notAfter: leaf?.notAfter ?? 0,
-    observations: bundleAt(sighting, bundle, context.target.cluster.provider).observations,
-  };
+  const sighting = { source: 'signing-requests' as const, observedAt, ...place, issued };
+  return certificatesAt(sighting, bundle, context.target.cluster.provider).observations;
 }
 
-/** The verdict on a kubelet serving certificate that cannot be decoded. */
-export function unreadable(problem: string | undefined): { readonly verdict: IssuedVerdict; readonly why: string } {
-  return { verdict: 'not-proven', why: `it cannot be read, so its names are not known: ${problem}` };
+interface Place {
+  readonly what: CertificateClass;
+  readonly where: string;
+  readonly member?: string;
 }
 
-function placeOf(
-  what: CertificateClass,
-  { signer, requester, ofNodes }: IssuedRequest,
-  leaf?: Certificate,
-): { readonly where: string; readonly member?: string } {
+function placeOf({ signer, requester, ofNodes }: IssuedRequest, leaf?: Certificate): Place {
+  const what = CLASSES.get(signer) ?? 'issued-other';
   // A bootstrap token requests the first client certificate of a kubelet; only the certificate names the node.
   const identity = what === 'kubelet-client' ? (leaf?.commonName ?? requester) : ofNodes ? requester : '';
-  const node = nodeOf(identity);
-  if ((what === 'kubelet-client' || what === 'kubelet-serving') && node !== '') {
-    const member = printable(node, 253);
-    return { where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };
-  }
+  const member = printable(nodeOf(identity), 253);
+  if ((what === 'kubelet-client' || what === 'kubelet-serving') && member !== '')
+    return { what, where: `${what.replace('-', ' ')} of ${member}, issued by request`, member };
+  const by = printable(requester, 253);
   // The requester chooses the subject, and could create any number of places.
-  if (what === 'kubelet-serving') return { where: `${printable(requester, 253)}, issued by ${printable(signer, 100)}` };
+  if (what === 'kubelet-serving') return { what, where: `${by}, issued by ${printable(signer, 100)}` };
   const subject = leaf?.subject || leaf?.dnsNames[0] || leaf?.addresses[0] || 'a certificate';
-  return { where: `${subject}, issued by ${printable(signer, 100)} to ${printable(requester, 253)}` };
+  return { what, where: `${subject}, issued by ${printable(signer, 100)} to ${by}` };
 }
 
 /** Older certificates of one requester that asked for too many. */
-function notRead(newest: IssuedRequest, count: number, { now }: AuditContext): UnreadObservation {
-  const what = CLASSES.get(newest.signer) ?? 'issued-other';
-  const message = `${counted(count, 'certificate')} issued to ${printable(newest.requester, 253)} within the hour ${count === 1 ? 'was' : 'were'} not read: an audit reads ${MOST_OF_ONE} of each requester`;
-  return {
+function cut(
+  { newest, count }: { readonly newest: readonly IssuedRequest[]; readonly count: number },
+  { now }: AuditContext,
+): readonly Observation[] {
+  const more = count - newest.length;
+  return newest.slice(0, more > 0 ? 1 : 0).map((one) => ({
     kind: 'unread',
     source: 'signing-requests',
     observedAt: new Date(now()).toISOString(),
-    what,
-    ...placeOf(what, newest),
+    ...placeOf(one),
     problem: 'too-large',
-    message,
+    message: `${counted(more, 'more certificate')} issued to ${printable(one.requester, 253)} within the hour than the ${MOST_OF_ONE} that an audit reads of each requester`,
     remedy: 'Find out why it asks so often: kubectl get csr.',
-    issued: what === 'kubelet-serving' ? { verdict: 'not-proven', why: message } : undefined,
-  };
+  }));
 }

@@ -40,10 +40,8 @@ export function keepObservations(
   previous: readonly Observation[],
   at: number,
 ): KnownObservations {
-  const read = wholeSources(now);
   const looked = new Set(now.map(({ source }) => source));
-  const off = new Set(now.flatMap(({ kind, source }) => (kind === 'off' ? [source] : [])));
-  for (const one of now) if (one.kind === 'unread' && one.where === undefined) off.delete(one.source);
+  const [read, off] = [wholeSources(now, 'read'), wholeSources(now, 'off')];
   const answers = Map.groupBy(now.filter(isAnswer), (one) => `${one.kind} ${placeOf(one)}`);
   const unread = now.filter((one) => one.kind === 'unread').filter(({ where }) => where !== undefined);
   const failures = Map.groupBy(unread, placeOf);
@@ -74,9 +72,9 @@ export function keepObservations(
   return { all: [...inherited(now, previous, read), ...kept], kept: new Set(kept) };
 }
 
-/** Sources that were read to their end. */
-function wholeSources(now: readonly Observation[]): ReadonlySet<SourceId> {
-  const whole = new Set(now.flatMap(({ kind, source }) => (kind === 'read' ? [source] : [])));
+/** Sources that were read to their end, or are off. */
+function wholeSources(now: readonly Observation[], as: 'read' | 'off'): ReadonlySet<SourceId> {
+  const whole = new Set(now.flatMap(({ kind, source }) => (kind === as ? [source] : [])));
   for (const one of now) if (one.kind === 'unread' && one.where === undefined) whole.delete(one.source);
   return whole;
 }
@@ -187,11 +185,8 @@ function rememberedRequests(
 
 /** When the newest certificate of each place began. */
 function newestOf(all: readonly Observation[]): ReadonlyMap<string, number> {
-  const newest = new Map<string, number>();
-  for (const one of all)
-    if (one.kind === 'certificate' && REMEMBERED_SOURCES.has(one.source))
-      newest.set(partOf(one), Math.max(beginning(one), newest.get(partOf(one)) ?? 0));
-  return newest;
+  const issued = all.filter((one) => one.kind === 'certificate').filter(({ source }) => REMEMBERED_SOURCES.has(source));
+  return new Map(issued.toSorted((a, b) => beginning(a) - beginning(b)).map((one) => [partOf(one), beginning(one)]));
 }
 
 function beginning({ notBefore, notAfter }: CertificateObservation): number {

@@ -3,10 +3,8 @@ import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import { HOUR_MS } from '../time.ts';
 
-/** Groups of requests in the result. */
-const MAX_GROUPS = 200;
-/** Of these, chosen by count; the others by age. */
-const MAX_BY_COUNT = 100;
+/** Groups in the result, chosen by count, and as many by age. */
+const MOST = 100;
 /**
  * Groups while counting: two for each of 20,000 nodes. A requester cannot choose its name, so no single one exceeds
  * this.
@@ -20,105 +18,74 @@ const MAX_TEXT = 253;
 /** All others: no requester and no signer has this name. */
 const ALL_OTHERS = '*';
 
-type Example = Pick<CountedRequest, 'name' | 'createdAt' | 'message'>;
-
 interface Group extends Pick<CountedRequest, 'signer' | 'requester' | 'state'> {
-  count: number;
-  lastHour: number;
-  oldest: number;
+  readonly count: number;
+  readonly lastHour: number;
+  readonly oldest: number;
   /** The newest first; one at least. */
-  examples: readonly Example[];
-}
-
-export interface RequestCounts {
-  add(request: Omit<CountedRequest, 'certificate'>): void;
-  /** The largest and the oldest groups, and the rest of each signer and state together. */
-  observations(observedAt: string): readonly RequestsObservation[];
+  readonly examples: readonly Pick<CountedRequest, 'name' | 'createdAt' | 'message'>[];
 }
 
 /**
- * Counts requests by signer, requester and state in bounded memory, however many there are.
+ * Counts requests by signer, requester and state in bounded memory, however many there are. The result has the largest
+ * and the oldest groups, and the rest of each signer and state together.
  *
  * @param now milliseconds since the epoch
  */
-export function countRequests(now: number): RequestCounts {
+export function countRequests(now: number) {
   const groups = new Map<string, Group>();
   const signers = new Set<string>();
-
-  const groupOf = ({ signer, requester, state }: Pick<Group, 'signer' | 'requester' | 'state'>): Group => {
-    const key = `${state} ${signer} ${requester}`;
-    const known = groups.get(key);
-    if (known !== undefined) return known;
-    if (groups.size >= MAX_COUNTED && requester !== ALL_OTHERS)
-      return groupOf({ signer, requester: ALL_OTHERS, state });
-    const group: Group = {
-      signer: printable(signer, MAX_TEXT),
-      requester: printable(requester, MAX_TEXT),
-      state,
-      count: 0,
-      lastHour: 0,
-      oldest: Infinity,
-      examples: [],
-    };
-    groups.set(key, group);
-    return group;
-  };
-
   return {
-    add(request) {
-      const { createdAt, requester, state } = request;
-      const known = signers.has(request.signer) || signers.size < MAX_SIGNERS;
-      if (known) signers.add(request.signer);
-      const group = groupOf({ signer: known ? request.signer : ALL_OTHERS, requester, state });
-      group.count += 1;
-      if (now - createdAt <= HOUR_MS) group.lastHour += 1;
-      group.oldest = Math.min(group.oldest, createdAt);
-      const message = request.message && printable(request.message);
-      group.examples = newestOf([...group.examples, { name: request.name, createdAt, message }]);
+    add({ name, signer, requester, state, createdAt, message }: Omit<CountedRequest, 'certificate' | 'ofNodes'>): void {
+      const of = signers.has(signer) || signers.size < MAX_SIGNERS ? signer : ALL_OTHERS;
+      signers.add(of);
+      const by = groups.size < MAX_COUNTED || groups.has(`${state} ${of} ${requester}`) ? requester : ALL_OTHERS;
+      merge(groups, `${state} ${of} ${by}`, {
+        signer: printable(of, MAX_TEXT),
+        requester: printable(by, MAX_TEXT),
+        state,
+        count: 1,
+        lastHour: now - createdAt <= HOUR_MS ? 1 : 0,
+        oldest: createdAt,
+        examples: [{ name: printable(name, MAX_TEXT), createdAt, message: message && printable(message) }],
+      });
     },
-    observations(observedAt) {
-      const { kept, rest } = divide([...groups.values()]);
-      return [...kept, ...fold(rest)].map(({ oldest, examples, ...group }) => ({
+    observations(observedAt: string): readonly RequestsObservation[] {
+      return bounded([...groups.values()]).map(({ oldest, examples, ...group }) => ({
         kind: 'requests',
         source: 'signing-requests',
         observedAt,
         ...group,
         oldestAt: new Date(oldest).toISOString(),
         newestAt: new Date(examples[0]!.createdAt).toISOString(),
-        examples: examples.map(({ name }) => printable(name, MAX_TEXT)),
+        examples: examples.map(({ name }) => name),
         message: examples[0]!.message,
       }));
     },
   };
 }
 
-function divide(groups: readonly Group[]): { readonly kept: readonly Group[]; readonly rest: readonly Group[] } {
-  const unnamed = groups.filter(({ requester }) => requester === ALL_OTHERS);
+function merge(groups: Map<string, Group>, key: string, one: Group): void {
+  const same = groups.get(key);
+  if (same === undefined) groups.set(key, one);
+  else
+    groups.set(key, {
+      ...one,
+      count: same.count + one.count,
+      lastHour: same.lastHour + one.lastHour,
+      oldest: Math.min(same.oldest, one.oldest),
+      examples: [...same.examples, ...one.examples].toSorted((a, b) => b.createdAt - a.createdAt).slice(0, EXAMPLES),
+    });
+}
+
+function bounded(groups: readonly Group[]): readonly Group[] {
   const byCount = groups.filter(({ requester }) => requester !== ALL_OTHERS).toSorted((a, b) => b.count - a.count);
   // An issued request waits for nothing, however old it is.
-  const byAge = byCount
-    .slice(MAX_BY_COUNT)
-    .toSorted((a, b) => Number(a.state === 'issued') - Number(b.state === 'issued') || a.oldest - b.oldest);
-  const others = MAX_GROUPS - MAX_BY_COUNT;
-  return {
-    kept: [...byCount.slice(0, MAX_BY_COUNT), ...byAge.slice(0, others)],
-    rest: [...byAge.slice(others), ...unnamed],
-  };
-}
-
-function fold(groups: readonly Group[]): readonly Group[] {
-  const all = groups.map((group) => ({ ...group, requester: ALL_OTHERS }));
-  return [...Map.groupBy(all, ({ signer, state }) => `${state} ${signer}`).values()].map((same) =>
-    same.reduce((sum, { count, lastHour, oldest, examples }) => ({
-      ...sum,
-      count: sum.count + count,
-      lastHour: sum.lastHour + lastHour,
-      oldest: Math.min(sum.oldest, oldest),
-      examples: newestOf([...sum.examples, ...examples]),
-    })),
-  );
-}
-
-function newestOf(examples: readonly Example[]): readonly Example[] {
-  return examples.toSorted((a, b) => b.createdAt - a.createdAt).slice(0, EXAMPLES);
+  const issuedLast = (a: Group, b: Group) => Number(a.state === 'issued') - Number(b.state === 'issued');
+  const byAge = byCount.toSorted((a, b) => issuedLast(a, b) || a.oldest - b.oldest);
+  const chosen = new Set([...byCount.slice(0, MOST), ...byAge.slice(0, MOST)]);
+  const rest = new Map<string, Group>();
+  for (const one of groups)
+    if (!chosen.has(one)) merge(rest, `${one.state} ${one.signer}`, { ...one, requester: ALL_OTHERS });
+  return [...byCount.filter((one) => chosen.has(one)), ...rest.values()];
 }

@@ -12,9 +12,9 @@ import type { Snapshot } from '../contracts/snapshot.ts';
 import { printable } from '../printable.ts';
 import type { Severity } from '../tables/finding-codes.ts';
 import { compare } from '../words.ts';
-import { issuedSummaryOf } from './issued-summary.ts';
 import { certificateGroups } from './rules/certificate-groups.ts';
 import { mostUrgent } from './rules/findings.ts';
+import { issuedSummaryOf } from './rules/issued.ts';
 
 const KEPT_PLACES = 2;
 

@@ -274,8 +274,6 @@ const UnreadObservation = z.object({
   /** Clients read these bytes too, and refuse them. */
   broken: Flag,
   usedBy: z.optional(Use),
-  /** Of a kubelet serving certificate with unreadable names: it is not proven. */
-  issued: z.optional(Issued),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { issuedTotal } from '../audit/issued-summary.ts';
+import { issuedTotal } from '../audit/rules/issued.ts';
 import { pasteable } from '../command.ts';
 import type { VerdictCounts } from '../contracts/audit-summary.ts';
 import type { ClusterHealth, FleetHealth } from '../health/fleet-health.ts';

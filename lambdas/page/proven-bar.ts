@@ -1,4 +1,4 @@
-import { issuedTotal } from '../audit/issued-summary.ts';
+import { issuedTotal } from '../audit/rules/issued.ts';
 import type { VerdictCounts } from '../contracts/audit-summary.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../tables/issued-verdicts.ts';
 

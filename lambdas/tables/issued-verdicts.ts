@@ -1,12 +1,6 @@
 import { keysOf } from './keys.ts';
 
-interface VerdictEntry {
-  /** For people, about several certificates: `12 proven`. */
-  readonly title: string;
-  readonly meaning: string;
-}
-
-/** Verdicts on an issued kubelet serving certificate, the worst first. */
+/** Verdicts on an issued kubelet serving certificate, the worst first. A title is for several: `12 proven`. */
 export const ISSUED = {
   'names-another': {
     title: "another node's name",
@@ -16,7 +10,7 @@ export const ISSUED = {
   'not-proven': { title: 'not proven', meaning: 'Evidence was read, but does not prove every name in it.' },
   unknown: { title: 'unknown', meaning: 'The evidence cannot be read, or cannot tell.' },
   proven: { title: 'proven', meaning: 'Every name in it belongs to its node.' },
-} as const satisfies Record<string, VerdictEntry>;
+} as const satisfies Record<string, { readonly title: string; readonly meaning: string }>;
 
 export type IssuedVerdict = keyof typeof ISSUED;
 export const ISSUED_VERDICTS = keysOf(ISSUED);

@@ -1,6 +1,6 @@
 import type { AuditReport } from '../../../lambdas/audit/audit.ts';
-import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
 import { type CertificateGroup, certificateGroups } from '../../../lambdas/audit/rules/certificate-groups.ts';
+import { issuedSummaryOf } from '../../../lambdas/audit/rules/issued.ts';
 import type { VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';

@@ -1,6 +1,6 @@
-import { issuedTotal, issuedWords } from '../../../lambdas/audit/issued-summary.ts';
+import { issuedTotal } from '../../../lambdas/audit/rules/issued.ts';
 import type { VerdictCounts } from '../../../lambdas/contracts/audit-summary.ts';
-import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
+import { ISSUED, ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { counted } from '../../../lambdas/words.ts';
 import { hang, type Lines } from '../../terminal/draw.ts';
 import { type Paint, strong, warn } from '../../terminal/paint.ts';
@@ -18,6 +18,8 @@ export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: str
 export function issuedLines(counts: VerdictCounts | undefined): Lines {
   if (counts === undefined) return undefined;
   const [symbol, paint] = VERDICT_MARKS[ISSUED_VERDICTS.find((verdict) => counts[verdict] > 0) ?? 'unknown'];
-  const all = `${strong(counted(issuedTotal(counts), 'kubelet certificate'))}: ${issuedWords(counts)}`;
+  const others = ISSUED_VERDICTS.filter((verdict) => verdict !== 'proven' && counts[verdict] > 0);
+  const words = (['proven', ...others] as const).map((verdict) => `${counts[verdict]} ${ISSUED[verdict].title}`);
+  const all = `${strong(counted(issuedTotal(counts), 'kubelet certificate'))}: ${words.join(', ')}`;
   return ['', hang(`  ${paint(symbol)} `, all)];
 }

@@ -8,6 +8,7 @@ import { compare, isoOf, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
+import { issuedOf } from './issued.ts';
 import type { Stake } from './stakes.ts';
 import { expirySeverity, type Thresholds } from './thresholds.ts';
 
@@ -100,7 +101,7 @@ function unreadPlaces(unknown: Unknown): readonly Draft[] {
     .filter((observation) => observation.kind === 'unread')
     .filter(isPlace)
     // Verdicts report issued certificates.
-    .filter((place) => place.issued === undefined && (place.usual !== true || seen(place) !== undefined));
+    .filter((place) => issuedOf(place) === undefined && (place.usual !== true || seen(place) !== undefined));
   const stakeOf = (place: UnreadObservation): Stake => staked.get(place) ?? { severity: 'warning' };
   const groups = Map.groupBy(places, ({ source, what, problem }) => `${codeOfUnread(problem)} ${source} ${what}`);
   return [...groups.values()].flatMap((group) => {

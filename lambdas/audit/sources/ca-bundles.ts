@@ -14,7 +14,7 @@ import { timestamp } from '../../time.ts';
 import { firstOf } from '../../words.ts';
 import { type CertificateBundle, decodeBundle } from '../../x509/certificate-bundle.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { bundleAt, malformed } from '../certificates-at.ts';
+import { certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText, shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 
@@ -111,7 +111,7 @@ function caBundleSource<K extends ListedKindId>(
         if ('problem' in read) return [malformed(sighting, `caBundle: ${read.problem}`)];
         const bundle = decoded.get(read.pem) ?? decodeBundle(read.pem);
         if (decoded.size < REMEMBERED) decoded.set(read.pem, bundle);
-        return bundleAt(sighting, bundle, target.cluster.provider).observations;
+        return certificatesAt(sighting, bundle, target.cluster.provider).observations;
       };
       const look = (object: unknown, kind: K): 'more' | 'full' => {
         for (const one of bundlesOf(object, kind)) {

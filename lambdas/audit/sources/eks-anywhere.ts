@@ -14,7 +14,7 @@ import { createReader } from '../../rollout/reader.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
 import { handshakes } from '../../tls/handshakes.ts';
 import type { AuditSource } from '../audit-source.ts';
-import { bundleAt } from '../certificates-at.ts';
+import { certificatesAt } from '../certificates-at.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { toldCertificate } from '../told-certificate.ts';
@@ -64,7 +64,8 @@ export const eksAnywhere: AuditSource = {
     const shake = reach.handshakes ? handshakes : undefined;
     const needed = owner && (await machineDependencies(management, owner.object, reader, shake, signal));
     const trusted = (needed ?? []).flatMap(
-      ({ where, bundle }) => bundleAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
+      ({ where, bundle }) =>
+        certificatesAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
     );
     const problems = owners.kind === 'one' || owners.problem === undefined ? reader.unread : [owners.problem];
     const unknown = problems.map((problem) => leftOut(told, problem));

@@ -17,8 +17,7 @@ import {
 import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
-import { unreadable } from '../issued-certificates.ts';
-import type { IssuedJudge } from '../issued-judge.ts';
+import type { IssuedJudge } from '../issued-certificates.ts';
 import { placeOf, type ServerTarget, serversOf } from './tls-targets.ts';
 
 /** Short enough for a second address of a machine within the deadline of the source. */
@@ -150,7 +149,7 @@ function observationsOf(
     return {
       ...sighting,
       issued: isJudged
-        ? context.judge?.shown(leaf, { node: member, address: host, keyProven: keyProven === true })
+        ? context.judge?.(leaf, { node: member, address: host, keyProven: keyProven === true })
         : undefined,
       lacksAddress: nodeAddress !== undefined && !leaf.addresses.includes(nodeAddress) ? nodeAddress : undefined,
     };
@@ -170,7 +169,6 @@ function observationsOf(
       message: `certificate ${position + 1} that ${where} shows: ${read.problem}`,
       remedy: 'Replace it: a client cannot read it either.',
       broken: true,
-      issued: sighting.what === 'kubelet-serving' ? unreadable(read.problem) : undefined,
     };
   });
 }

@@ -2,14 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { SourceReading } from '../../../lambdas/approval/evidence/evidence.ts';
 import { indexEvidence } from '../../../lambdas/approval/evidence/evidence.ts';
-import {
-  claimOfRequest,
-  type IssuedGrounds,
-  judgeIssued,
-  judgeShown,
-  type LastVerdict,
-} from '../../../lambdas/approval/issued.ts';
+import { type IssuedGrounds, judgeIssued } from '../../../lambdas/approval/issued.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
+import type { IssuedObservation } from '../../../lambdas/contracts/observation.ts';
 import { ISSUED_VERDICTS, type IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import type { Certificate } from '../../../lambdas/x509/certificate.ts';
 import { BERLIN, evidenceFor, machine, nodeObject, type Sources } from './fixtures.ts';
@@ -43,6 +38,7 @@ function certificate(change: Partial<Certificate> = {}): Certificate {
   };
 }
 
+const OWN = { requester: 'system:node:node-1', ofNodes: true };
 const AS_CLIENT = { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] };
 
 const FLEET: Sources = {
@@ -57,13 +53,15 @@ function grounds(sources: Sources = FLEET, policies = [DEFAULT_POLICY]): IssuedG
   return { cluster: CLUSTER, evidence: evidenceFor(CLUSTER, sources), policies, nodes: new Set(['node-1', 'node-2']) };
 }
 
-function judge(change: Partial<Certificate>, given = grounds(), last?: LastVerdict) {
-  return judgeIssued(claimOfRequest(certificate(change), 'system:node:node-1', true), given, last);
+function judge(change: Partial<Certificate>, given = grounds(), last?: IssuedObservation) {
+  return judgeIssued(certificate(change), OWN, given, last);
 }
+
+type Told = readonly [first: IssuedVerdict, second: IssuedVerdict];
 
 /** The verdicts of audits in a row, of which some read no evidence. */
 function inARow(change: Partial<Certificate>, ...given: readonly IssuedGrounds[]): readonly IssuedVerdict[] {
-  let last: LastVerdict | undefined;
+  let last: IssuedObservation | undefined;
   return given.map((each) => {
     last = judge(change, each, last);
     return last.verdict;
@@ -76,118 +74,77 @@ const controlPlane = (node: string, addresses: readonly string[]) => {
   return { ...made, metadata: { ...made.metadata, labels } };
 };
 
+const ANOTHER: Told = ['names-another', 'names-another'];
+const UNPROVEN: Told = ['not-proven', 'not-proven'];
+/** Addresses move: what two audits in a row see is held against a certificate. */
+const ADDRESS: Told = ['not-proven', 'names-another'];
+const PROVEN: Told = ['proven', 'proven'];
+const both = (...addresses: string[]) => machine('node-1', { InternalIP: ['10.0.0.1', ...addresses] });
+const node2 = FLEET.machines![1]!;
+/** Without an object of its own. */
+const OTHERS = { machines: [node2] };
+/** The guest of node-1 claims names and addresses of all, and a Machine is no node yet. */
+const CLAIMED: Sources = {
+  machines: [
+    machine('node-1', {
+      InternalIP: ['10.0.0.1', '10.0.0.2', '10.0.0.250', '10.96.0.9'],
+      Hostname: ['node-2', 'ubuntu'],
+    }),
+    machine('node-2', { InternalIP: ['10.0.0.2'], Hostname: ['ubuntu'] }),
+    { ...machine('new', {}), status: { addresses: [{ type: 'InternalIP', address: '10.0.0.5' }] } },
+  ],
+  nodes: [nodeObject('node-9')],
+};
+
 describe('judgeIssued', () => {
-  it.each<[string, Partial<Certificate>, IssuedVerdict, RegExp | undefined]>([
-    ['its own names', {}, 'proven', undefined],
-    ['its own names and the smallest RSA key', { key: 'RSA-2048' }, 'proven', undefined],
-    ['an ML-DSA key', { key: 'ML-DSA-65' }, 'proven', undefined],
-    ['the name of another node', { dnsNames: ['node-1', 'node-2'] }, 'names-another', /node-2/],
-    ['the address of another node', { addresses: ['10.0.0.2'] }, 'not-proven', /10\.0\.0\.2 belongs to node-2/],
-    ['an address that no one has', { addresses: ['10.0.0.77'] }, 'not-proven', /10\.0\.0\.77/],
-    ['an address of a Service', { addresses: ['10.96.0.1'] }, 'not-proven', /service CIDR/],
-    ['the name of a Service', { dnsNames: ['web.shop.svc'] }, 'names-another', /a Service/],
-    ['the name of the API server', { dnsNames: ['kubernetes'] }, 'names-another', /the API server/],
-    ['the address of the endpoint', { addresses: ['10.0.0.250'] }, 'not-proven', /API endpoint/],
-    ['a wildcard', { dnsNames: ['*.example.com'] }, 'names-another', /wildcard/],
-    ['a certificate of another node', { commonName: 'system:node:node-2' }, 'names-another', /node-2/],
-    ['no common name', { commonName: undefined }, 'not-proven', /it is for none/],
-    ['no common name, as a client', { commonName: undefined, ...AS_CLIENT }, 'names-another', /it is for none/],
-    ['the name of no node', { commonName: 'system:node:' }, 'not-proven', /it is for .system:node:.$/],
-    ['another organization', { organizations: ['system:masters'] }, 'not-proven', /system:masters/],
-    ['one as a client', { organizations: ['system:masters'], ...AS_CLIENT }, 'names-another', /system:masters/],
-    ['one for any usage', { organizations: ['system:masters'], extendedKeyUsages: undefined }, 'names-another', /ma/],
-    ['a name that no Node can have', { dnsNames: ['a_b.evil.io'] }, 'not-proven', /no Node can have: .a_b\.evil\.io/],
-    ['an authority', { isAuthority: true }, 'names-another', /it is a CA/],
-    ['client authentication too', { extendedKeyUsages: [SERVER_AUTH, CLIENT_AUTH] }, 'not-proven', /server auth/],
-    ['no usage, so any', { extendedKeyUsages: undefined }, 'not-proven', /server auth/],
-    ["an e-mail address and another's name", { otherNames: true, dnsNames: ['node-2'] }, 'names-another', /node-2/],
-    ["a weak key and another's address", { weakKey: 'x', addresses: ['10.0.0.2'] }, 'not-proven', /node-2/],
-    ['localhost and the name of another node', { dnsNames: ['localhost', 'node-2'] }, 'names-another', /node-2/],
-    ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, 'not-proven', /node-2/],
-    ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, 'not-proven', /loopback/],
-    ['an e-mail address', { otherNames: true }, 'not-proven', /neither DNS names nor addresses/],
-    ['no name', { dnsNames: [], addresses: [] }, 'not-proven', /no name/],
-    ['an Ed25519 key', { key: 'Ed25519' }, 'proven', undefined],
-    ['a weak key', { weakKey: 'RSA of 1024 bits; at least 2048 are required' }, 'not-proven', /weak/],
-    ['a weak signature', { weakSignature: 'by SHA-1' }, 'not-proven', /weak: by SHA-1/],
-    ['a key that the policy does not allow', { key: 'brainpoolP256r1' }, 'not-proven', /brainpoolP256r1/],
-  ])('%s', (_, change, verdict, why) => {
-    const judged = judge(change);
-    expect(judged.verdict).toBe(verdict);
-    expect(judged.why ?? '').toMatch(why ?? /^$/);
-  });
-
-  const both = (...addresses: string[]) => machine('node-1', { InternalIP: ['10.0.0.1', ...addresses] });
-  const node2 = FLEET.machines![1]!;
-  const OTHERS = { machines: [node2] };
-  const SHARED_HOSTNAME = {
-    machines: ['node-1', 'node-2'].map((node, index) =>
-      machine(node, { InternalIP: [`10.0.0.${index + 1}`], Hostname: ['ubuntu'] }),
-    ),
-  };
-
-  it.each<[string, Partial<Certificate>, Sources, IssuedVerdict, IssuedVerdict]>([
-    ['its own', {}, FLEET, 'proven', 'proven'],
-    ['the address of another node', { addresses: ['10.0.0.2'] }, FLEET, 'not-proven', 'names-another'],
-    [
-      'one that its guest claims too',
-      { addresses: ['10.0.0.2'] },
-      { machines: [both('10.0.0.2'), node2] },
-      'not-proven',
-      'names-another',
-    ],
-    ['the address of the endpoint', { addresses: ['10.0.0.250'] }, FLEET, 'not-proven', 'names-another'],
-    [
-      '… that its guest claims',
-      { addresses: ['10.0.0.250'] },
-      { machines: [both('10.0.0.250')] },
-      'not-proven',
-      'names-another',
-    ],
-    ['… without an object of its own', { addresses: ['10.0.0.250'] }, OTHERS, 'not-proven', 'not-proven'],
-    [
-      'the address of a Service',
-      { addresses: ['10.96.0.9'] },
-      { machines: [both('10.96.0.9')] },
-      'not-proven',
-      'names-another',
-    ],
-    ['an address that nobody has', { addresses: ['10.0.0.77'] }, FLEET, 'not-proven', 'not-proven'],
-    ['the hostname of its guest, without an object', { addresses: ['10.0.0.2'] }, OTHERS, 'not-proven', 'not-proven'],
-    ['a hostname that guests share', { dnsNames: ['ubuntu'] }, SHARED_HOSTNAME, 'not-proven', 'not-proven'],
-    ['the name of another node', { dnsNames: ['node-2'] }, FLEET, 'names-another', 'names-another'],
-    ['the name of another node, without an object', { dnsNames: ['node-2'] }, OTHERS, 'names-another', 'names-another'],
-    [
-      'a name that its guest claims',
-      { dnsNames: ['node-2'] },
-      { machines: [machine('node-1', { InternalIP: ['10.0.0.1'], Hostname: ['node-2'] }), node2] },
-      'names-another',
-      'names-another',
-    ],
-    [
-      'the name of a Node without a Machine',
-      { dnsNames: ['node-9'] },
-      { ...FLEET, nodes: [nodeObject('node-9')] },
-      'not-proven',
-      'not-proven',
-    ],
-    [
-      'an address of a Machine that is no node yet',
-      { addresses: ['10.0.0.5'] },
-      {
-        machines: [
-          ...FLEET.machines!,
-          {
-            ...machine('x', { InternalIP: ['10.0.0.5'] }),
-            status: { addresses: [{ type: 'InternalIP', address: '10.0.0.5' }] },
-          },
-        ],
-      },
-      'not-proven',
-      'not-proven',
-    ],
-  ])('in two audits in a row: %s', (_, change, sources, first, second) => {
-    expect(inARow(change, grounds(sources), grounds(sources))).toEqual([first, second]);
+  it.each<[string, Partial<Certificate>, Told, (RegExp | undefined)?, Sources?]>([
+    ['its own names', {}, PROVEN],
+    ['its own names and the smallest RSA key', { key: 'RSA-2048' }, PROVEN],
+    ['an ML-DSA key', { key: 'ML-DSA-65' }, PROVEN],
+    ['an Ed25519 key', { key: 'Ed25519' }, PROVEN],
+    ['the name of another node', { dnsNames: ['node-1', 'node-2'] }, ANOTHER, /node-2/],
+    ['… without an object', { dnsNames: ['node-2'] }, ANOTHER, /node-2/, OTHERS],
+    ['… that its guest claims', { dnsNames: ['node-2'] }, ANOTHER, /node-2/, CLAIMED],
+    ['… of a Node without a Machine', { dnsNames: ['node-9'] }, UNPROVEN, /node-9/, CLAIMED],
+    ['a hostname that guests share', { dnsNames: ['ubuntu'] }, UNPROVEN, /ubuntu/, CLAIMED],
+    ['the address of another node', { addresses: ['10.0.0.2'] }, ADDRESS, /10\.0\.0\.2 belongs to node-2/],
+    ['… that its guest claims too', { addresses: ['10.0.0.2'] }, ADDRESS, /node-2/, CLAIMED],
+    ['… without an object', { addresses: ['10.0.0.2'] }, UNPROVEN, /names node node-1/, OTHERS],
+    ['… of a Machine that is no node yet', { addresses: ['10.0.0.5'] }, UNPROVEN, /10\.0\.0\.5/, CLAIMED],
+    ['an address that no one has', { addresses: ['10.0.0.77'] }, UNPROVEN, /10\.0\.0\.77/],
+    ['an address of a Service', { addresses: ['10.96.0.1'] }, ADDRESS, /service CIDR/],
+    ['… that its guest claims', { addresses: ['10.96.0.9'] }, ADDRESS, /service CIDR/, CLAIMED],
+    ['the name of a Service', { dnsNames: ['web.shop.svc'] }, ANOTHER, /a Service/],
+    ['the name of the API server', { dnsNames: ['kubernetes'] }, ANOTHER, /the API server/],
+    ['the address of the endpoint', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/],
+    ['… that its guest claims', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, CLAIMED],
+    ['… without an object', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, OTHERS],
+    ['a wildcard', { dnsNames: ['*.example.com'] }, ANOTHER, /wildcard/],
+    ['a certificate of another node', { commonName: 'system:node:node-2' }, ANOTHER, /node-2/],
+    ['no common name', { commonName: undefined }, UNPROVEN, /it is for none/],
+    ['no common name, as a client', { commonName: undefined, ...AS_CLIENT }, ANOTHER, /it is for none/],
+    ['the name of no node', { commonName: 'system:node:' }, UNPROVEN, /it is for .system:node:.$/],
+    ['another organization', { organizations: ['system:masters'] }, UNPROVEN, /system:masters/],
+    ['one as a client', { organizations: ['system:masters'], ...AS_CLIENT }, ANOTHER, /system:masters/],
+    ['one for any usage', { organizations: ['system:masters'], extendedKeyUsages: undefined }, ANOTHER, /ma/],
+    ['a name that no Node can have', { dnsNames: ['a_b.evil.io'] }, UNPROVEN, /no Node can have: .a_b\.evil\.io/],
+    ['an authority', { isAuthority: true }, ANOTHER, /it is a CA/],
+    ['client authentication too', AS_CLIENT, UNPROVEN, /server auth/],
+    ['no usage, so any', { extendedKeyUsages: undefined }, UNPROVEN, /server auth/],
+    ["an e-mail address and another's name", { otherNames: true, dnsNames: ['node-2'] }, ANOTHER, /node-2/],
+    ["a weak key and another's address", { weakKey: 'x', addresses: ['10.0.0.2'] }, ADDRESS, /node-2/],
+    ['localhost and the name of another node', { dnsNames: ['localhost', 'node-2'] }, ANOTHER, /node-2/],
+    ['loopback and the address of another node', { addresses: ['127.0.0.1', '10.0.0.2'] }, ADDRESS, /node-2/],
+    ['loopback', { addresses: ['10.0.0.1', '127.0.0.1'] }, UNPROVEN, /loopback/],
+    ['an e-mail address', { otherNames: true }, UNPROVEN, /neither DNS names nor addresses/],
+    ['no name', { dnsNames: [], addresses: [] }, UNPROVEN, /no name/],
+    ['a weak key', { weakKey: 'RSA of 1024 bits; at least 2048 are required' }, UNPROVEN, /weak/],
+    ['a weak signature', { weakSignature: 'by SHA-1' }, UNPROVEN, /weak: by SHA-1/],
+    ['a key that the policy does not allow', { key: 'brainpoolP256r1' }, UNPROVEN, /brainpoolP256r1/],
+  ])('in two audits in a row: %s', (_, change, told, why = /^$/, sources = FLEET) => {
+    const first = judge(change, grounds(sources));
+    expect(first.why ?? '').toMatch(why);
+    expect([first.verdict, judge(change, grounds(sources), first).verdict]).toEqual(told);
   });
 
   it('an address is another’s only while it is, and an unread audit between two changes nothing', () => {
@@ -247,7 +204,9 @@ describe('judgeIssued', () => {
     expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, onlyEc2)).verdict).toBe('unknown');
     const node = 'fargate-ip-10-0-0-9';
     const fargate = certificate({ commonName: `system:node:${node}`, dnsNames: [], addresses: ['10.0.0.9'] });
-    expect(judgeIssued(claimOfRequest(fargate, `system:node:${node}`, true), grounds()).verdict).toBe('unknown');
+    expect(judgeIssued(fargate, { requester: `system:node:${node}`, ofNodes: true }, grounds()).verdict).toBe(
+      'unknown',
+    );
   });
 
   it('a machine that is called like a Service in a domain of its own takes no name from one', () => {
@@ -305,21 +264,21 @@ describe('judgeIssued', () => {
 
 it('only the node itself may have asked', () => {
   const verdict = (requester: string, ofNodes = true) =>
-    judgeIssued(claimOfRequest(certificate(), requester, ofNodes), grounds()).verdict;
+    judgeIssued(certificate(), { requester: requester, ofNodes: ofNodes }, grounds()).verdict;
   expect(verdict('system:node:node-1')).toBe('proven');
   for (const requester of ['alice', 'oidc:people:node-1', 'system:node:node-2', 'system:node:'])
     expect(verdict(requester)).toBe('names-another');
   expect(verdict('system:node:node-1', false)).toBe('names-another');
 });
 
-describe('judgeShown', () => {
+describe('what a kubelet shows', () => {
   const shown = (
     change: Partial<Certificate>,
     address: string,
     given = grounds(),
     keyProven = true,
-    last?: LastVerdict,
-  ) => judgeShown(certificate(change), { node: 'node-1', address, keyProven }, given, last);
+    last?: IssuedObservation,
+  ) => judgeIssued(certificate(change), { node: 'node-1', address, keyProven }, given, last);
   const ofNode2 = { commonName: 'system:node:node-2', dnsNames: ['node-2'], addresses: ['10.0.0.2'] };
 
   it.each<[string, Partial<Certificate>, string, IssuedVerdict]>([

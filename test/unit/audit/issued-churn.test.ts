@@ -15,8 +15,8 @@ import { seededRandom } from '../../fleet/random.ts';
 import { workerMachine } from '../../providers/objects.ts';
 import { PROVIDERS } from '../../providers/table.ts';
 import { cn, certificate as der, name, P256, pem } from '../x509/certificate-writer.ts';
+import { CLUSTERS, CSRS, clusterAnswers, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { servingCertificate } from './serving-certificate.ts';
-import { base64 } from './sources/certificates.ts';
 import { type Answers, contextOf, failure, fakeClient } from './sources/fake-cluster.ts';
 import { serving } from './sources/fake-management.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
@@ -110,7 +110,6 @@ function issue(
 }
 
 const OF = { provider: PROVIDERS['vSphere, 0.26'], name: 'berlin' } as const;
-const NAMESPACE = '/namespaces/eksa-system';
 const iso = (time: number) => `${new Date(time).toISOString().slice(0, 19)}Z`;
 
 function createWorld(seed: number) {
@@ -242,7 +241,7 @@ function answersOf(world: World, time: number): Answers {
         status: { addresses: [{ type: 'InternalIP', address: at(addresses, time) }] },
       })),
     ),
-    [`/apis/cluster.x-k8s.io/v1beta2${NAMESPACE}/machines`]: unless(
+    [MACHINES]: unless(
       'machines',
       present.map((machine) => {
         const made = workerMachine(OF, { name: machine.id, address: '' });
@@ -262,26 +261,12 @@ function answersOf(world: World, time: number): Answers {
         };
       }),
     ),
-    [`/apis/cluster.x-k8s.io/v1beta2${NAMESPACE}/clusters`]: unless('cluster', [
-      {
-        metadata: { name: 'berlin', namespace: 'eksa-system' },
-        spec: { clusterNetwork: { services: { cidrBlocks: ['10.96.0.0/16'] } } },
-      },
-    ]),
-    '/apis/certificates.k8s.io/v1/certificatesigningrequests': unless(
+    [CLUSTERS]: unless('cluster', clusterAnswers({})[CLUSTERS] as object),
+    [CSRS]: unless(
       'requests',
-      listedRequests(world, time).map(({ pem: text, machine, at: createdAt }, index) => ({
-        metadata: { name: `csr-${index}`, creationTimestamp: iso(createdAt) },
-        spec: {
-          signerName: 'kubernetes.io/kubelet-serving',
-          username: `system:node:${machine.node}`,
-          groups: ['system:nodes', 'system:authenticated'],
-        },
-        status: {
-          conditions: [{ type: 'Approved', status: 'True', reason: 'AutoApproved' }],
-          certificate: base64(text),
-        },
-      })),
+      listedRequests(world, time).map(({ pem: certificate, machine: { node }, at: issuedAt }) =>
+        issuedRequest({ node, addresses: [], certificate, at: issuedAt }),
+      ),
     ),
   };
 }

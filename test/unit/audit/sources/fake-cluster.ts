@@ -1,6 +1,6 @@
 import type { AuditContext, AuditSource, SourceObservations } from '../../../../lambdas/audit/audit-source.ts';
 import type { AuditReach } from '../../../../lambdas/audit/audit-target.ts';
-import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
+import type { IssuedJudge } from '../../../../lambdas/audit/issued-certificates.ts';
 import type {
   CertificateObservation,
   MemberObservation,
@@ -60,10 +60,7 @@ export function fakeClient(answers: Answers, caPem?: string): FakeClient {
 }
 
 /** Judges as an audit does that could read nothing. */
-export const NO_EVIDENCE: IssuedJudge = {
-  ofRequest: () => ({ verdict: 'unknown' }),
-  shown: () => ({ verdict: 'unknown' }),
-};
+export const NO_EVIDENCE: IssuedJudge = () => ({ verdict: 'unknown' });
 
 export interface Surroundings {
   readonly provider?: Provider;

@@ -215,7 +215,7 @@ describe('certificates', () => {
     const read = await observe(signingRequests, { [PATH]: items });
     expect(read.observations.at(-1)).toMatchObject({
       kind: 'unread',
-      message: expect.stringMatching(/^3 certificates/),
+      message: expect.stringMatching(/^3 more certificates/),
     });
   });
 });

@@ -2,7 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { AuditContext } from '../../../../lambdas/audit/audit-source.ts';
 import { DEFAULT_PORTS } from '../../../../lambdas/audit/audit-target.ts';
-import type { IssuedJudge } from '../../../../lambdas/audit/issued-judge.ts';
+import type { IssuedJudge } from '../../../../lambdas/audit/issued-certificates.ts';
+import { issuedOf } from '../../../../lambdas/audit/rules/issued.ts';
 import { tlsSource } from '../../../../lambdas/audit/sources/tls.ts';
 import { placeOf, serversOf } from '../../../../lambdas/audit/sources/tls-targets.ts';
 import type { MemberObservation, Observation } from '../../../../lambdas/contracts/observation.ts';
@@ -114,11 +115,8 @@ test.each<[string, (own: CertificateAuthority) => Promise<CertificateAuthority>,
     members: [member('Node w', { node: 'w', addresses: ['127.0.0.1'] })],
     ports: { kubelet: port },
   });
-  const shown = vi.fn<IssuedJudge['shown']>(() => ({ verdict: 'proven' }));
-  const { observations } = await tlsSource.observe({
-    ...context,
-    issuedJudge: async () => ({ ...NO_EVIDENCE, shown }),
-  });
+  const shown = vi.fn<IssuedJudge>(() => ({ verdict: 'proven' }));
+  const { observations } = await tlsSource.observe({ ...context, issuedJudge: async () => shown });
   const by = { node: 'w', address: '127.0.0.1', keyProven: true };
   expect(shown.mock.calls.map((call) => call[1])).toEqual(Array.from({ length: times }, () => by));
   const judged = observations.filter((one) => one.kind === 'certificate' && one.issued !== undefined);
@@ -133,17 +131,13 @@ test('the certificate of a kubelet that cannot be decoded is not proven', async 
   });
   const { observations, count } = await tlsSource.observe(context);
   const malformed = { kind: 'unread', problem: 'malformed', broken: true };
-  const why = expect.stringMatching(/^it cannot be read, so its names are not known: /);
   expect(count).toBe(2);
   expect(observations).toEqual([
-    expect.objectContaining({ ...malformed, what: 'kube-apiserver', where: '127.0.0.1:443', issued: undefined }),
-    expect.objectContaining({
-      ...malformed,
-      what: 'kubelet-serving',
-      member: 'w',
-      issued: { verdict: 'not-proven', why },
-    }),
+    expect.objectContaining({ ...malformed, what: 'kube-apiserver', where: '127.0.0.1:443' }),
+    expect.objectContaining({ ...malformed, what: 'kubelet-serving', member: 'w' }),
   ]);
+  const why = expect.stringMatching(/^its names cannot be read: /);
+  expect(observations.map(issuedOf)).toEqual([undefined, { verdict: 'not-proven', why }]);
 });
 
 test('evidence is read beside the handshakes, if any of them is with a kubelet', async () => {

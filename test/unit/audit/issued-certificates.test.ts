@@ -1,14 +1,12 @@
-import { describe, expect, it } from 'vitest';
-import type { Assessment } from '../../../lambdas/audit/assess.ts';
+import { expect, it } from 'vitest';
 import { audit } from '../../../lambdas/audit/audit.ts';
-import { issuedSummaryOf } from '../../../lambdas/audit/issued-summary.ts';
+import { issuedSummaryOf } from '../../../lambdas/audit/rules/issued.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import { machines } from '../../../lambdas/audit/sources/machines.ts';
 import { nodes } from '../../../lambdas/audit/sources/nodes.ts';
 import { signingRequests } from '../../../lambdas/audit/sources/signing-requests.ts';
-import type { CertificateObservation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
-import { assess, found, member, certificate as observed, read, say, unread } from './fixtures.ts';
+import { say } from './fixtures.ts';
 import { CLUSTERS, CSRS, clusterAnswers, type Fleet, issuedRequest, MACHINES } from './issued-cluster.ts';
 import { type ServingCertificate, servingCertificate } from './serving-certificate.ts';
 import { type Answers, contextOf, failure, fakeClient, NOW } from './sources/fake-cluster.ts';
@@ -25,14 +23,16 @@ const ofAddress = (more: Partial<ServingCertificate> = {}) =>
 const ofName = (more: Partial<ServingCertificate> = {}) =>
   issuedRequest({ node: 'node-1', dnsNames: ['node-1', 'node-2'], addresses: [], ...more });
 
+type Audited = Snapshot & { readonly requests: number };
+
 /** One audit after the other, each with the snapshot of the one before as it is stored. */
-async function audited(...given: readonly (readonly [afterMs: number, Answers])[]): Promise<readonly Snapshot[]> {
-  const snapshots: Snapshot[] = [];
+async function audited(...given: readonly (readonly [afterMs: number, Answers])[]): Promise<readonly Audited[]> {
+  const snapshots: Audited[] = [];
   for (const [afterMs, answers] of given) {
     const client = fakeClient(answers);
     const { target, signal } = contextOf(client, { reach: { handshakes: false } });
     const last = snapshots.at(-1);
-    const { snapshot } = await audit(
+    const { snapshot, requests } = await audit(
       { ...target, management: client },
       {
         previous: last && (await decodeSnapshot(await encodeSnapshot(last))),
@@ -42,7 +42,7 @@ async function audited(...given: readonly (readonly [afterMs: number, Answers])[
         sources: [nodes, machines, signingRequests],
       },
     );
-    snapshots.push(snapshot);
+    snapshots.push({ ...snapshot, requests });
   }
   return snapshots;
 }
@@ -176,64 +176,17 @@ it('20,000 requests of one requester hide none of another, and the others are co
     'warning IssuedUnproven node-2',
   ]);
   expect(say(snapshot?.findings.find(({ object }) => object.endsWith('too-large')))).toMatch(
-    /\b18000 certificates issued to system:node:flood /,
+    /\b18000 more certificates issued to system:node:flood /,
   );
 });
 
 it('issued requests take no requests to the API server', async () => {
-  const many = Array.from({ length: 800 }, (_, n) => honest({ at: NOW - n * 1000 }));
-  const calls = async (answers: Answers) => {
-    const client = fakeClient(answers);
-    const { target, signal } = contextOf(client, { reach: { handshakes: false } });
-    const { requests } = await audit(
-      { ...target, management: client },
-      {
-        previous: undefined,
-        thresholds: DEFAULT_THRESHOLDS,
-        clock: () => NOW,
-        signal,
-        sources: [nodes, machines, signingRequests],
-      },
-    );
-    return requests;
+  const calls = async (issued: number) => {
+    const requests = Array.from({ length: issued }, (_, n) => honest({ at: NOW - n * 1000 }));
+    const [report] = await audited([0, clusterAnswers(FLEET, requests)]);
+    return report?.requests ?? 0;
   };
-  const [none, one, all] = [
-    await calls(clusterAnswers(FLEET)),
-    await calls(clusterAnswers(FLEET, [honest()])),
-    await calls(clusterAnswers(FLEET, many)),
-  ];
+  const [none, one, many] = [await calls(0), await calls(1), await calls(800)];
   // One for the Cluster, which Machines are believed by, and one for the ServiceCIDRs.
-  expect(one - none).toBe(2);
-  expect(all).toBe(one);
-});
-
-describe('what a kubelet shows', () => {
-  const shown = (changes: Partial<CertificateObservation> = {}) =>
-    observed({
-      what: 'kubelet-serving',
-      where: '10.0.1.43:10250',
-      member: 'worker-3',
-      fingerprint: 'f'.repeat(64),
-      issuedByCluster: true,
-      issued: { verdict: 'names-another', why: 'it is a CA' },
-      ...changes,
-    });
-  const told = (assessment: Assessment) => found(assessment, 'IssuedNamesAnother').map(({ object }) => object);
-  const before = assess([shown(), read('tls'), read('trust-configmaps'), member(), read('nodes')]);
-  const untold = { issuedByCluster: undefined, issued: undefined };
-
-  it('is as it was judged before while its authority cannot be read', () => {
-    const now = [shown(untold), read('tls'), unread('trust-configmaps'), member(), read('nodes')];
-    expect(told(before)).toEqual(['kubelet-serving worker-3 ffffffff']);
-    const first = assess(now, before);
-    expect(told(first)).toEqual(told(before));
-    expect(told(assess(now, first))).toEqual(told(before));
-    expect(told(assess([unread('tls'), unread('trust-configmaps'), unread('nodes')], first))).toEqual(told(before));
-  });
-
-  it('is another one when it is another certificate, or of another authority', () => {
-    const sources = [read('tls'), read('trust-configmaps'), member(), read('nodes')];
-    expect(told(assess([shown({ ...untold, fingerprint: 'e'.repeat(64) }), ...sources], before))).toEqual([]);
-    expect(told(assess([shown({ ...untold, issuedByCluster: false }), ...sources], before))).toEqual([]);
-  });
+  expect([one - none, many - one]).toEqual([2, 0]);
 });
