@@ -137,200 +137,121 @@ describe('the signals of a cluster', () => {
     expect(health.counts).toEqual({ critical: 0, warning: 0, noted: 0, new: 0, maintenance: 0, well: 1, gone: 0 });
   });
 
-  it.each<
-    readonly [what: string, one: Case, signals: Partial<Record<SignalId, number>>, state: ClusterHealth['state']]
-  >([
-    [
-      'unreadable for a while',
-      { indexed: { readable: false, readableAt: at(-5 * MINUTE) } },
-      { UnreadableFor: 300 },
-      'well',
-    ],
-    [
-      'unreadable for long',
-      { indexed: { readable: false, readableAt: at(-10 * MINUTE) } },
-      { UnreadableFor: 600 },
-      'critical',
-    ],
-    [
-      'unreadable, and read last by a clock that is ahead',
-      { indexed: { readable: false, readableAt: at(MINUTE) } },
-      { UnreadableFor: 1 },
-      'well',
-    ],
+  type Row = readonly [
+    what: string,
+    one: Case,
+    signals: Partial<Record<SignalId, number>>,
+    state: ClusterHealth['state'],
+  ];
+  const unread = (readableAt: string | undefined, more: Partial<IndexedCluster> = {}) => ({
+    indexed: { readable: false, readableAt, ...more },
+  });
+  const foundAgo = (minutes: number) => ({ registered: { foundAt: at(-minutes * MINUTE) } });
+  const target = (kind: string, known: Partial<IndexedCluster>): Case => ({
+    registered: { target: undefined, problem: { ...TROUBLE, kind } },
+    indexed: known,
+  });
+  const partly = (completeAt: string | undefined, ...findings: readonly Finding[]): Case => ({
+    indexed: { complete: false, completeAt, findings, findingCount: findings.length },
+  });
+  const judged = (...verdicts: readonly VerdictLine[]): Case => ({ indexed: { verdicts } });
+  const held = (since: number) => problem('held', 'cluster paris', since);
+  const [DAYS, once] = [86_400, at(-20 * MINUTE)];
+  const INCOMPLETE = { IncompleteFor: DAYS };
+
+  it.each<Row>([
+    ['unreadable for a while', unread(at(-5 * MINUTE)), { UnreadableFor: 300 }, 'well'],
+    ['unreadable for long', unread(at(-10 * MINUTE)), { UnreadableFor: 600 }, 'critical'],
+    ['unreadable, and read last by a clock that is ahead', unread(at(MINUTE)), { UnreadableFor: 1 }, 'well'],
     [
       'unreadable, and read last ten minutes before it was found',
-      { registered: { foundAt: at(-20 * MINUTE) }, indexed: { readable: false, readableAt: at(-30 * MINUTE) } },
+      { ...foundAgo(20), ...unread(at(-30 * MINUTE)) },
       { UnreadableFor: 1_800 },
       'critical',
     ],
     [
       'unreadable, and read last before that',
-      { registered: { foundAt: at(-20 * MINUTE) }, indexed: { readable: false, readableAt: at(-30 * MINUTE - 1) } },
+      { ...foundAgo(20), ...unread(at(-30 * MINUTE - 1)) },
       { NeverReadFor: 1_200 },
       'new',
     ],
-    [
-      'unreadable, and read last at a time that is none',
-      { indexed: { readable: false, readableAt: 'soon' } },
-      { NeverReadFor: 86_400 },
-      'warning',
-    ],
-    ['found just now', { registered: { foundAt: at(-2 * MINUTE) } }, {}, 'new'],
-    ['found a moment ago', { registered: { foundAt: at(-3 * MINUTE) } }, { NeverReadFor: 180, SweepAge: 180 }, 'new'],
+    ['unreadable, and read last at a time that is none', unread('soon'), { NeverReadFor: DAYS }, 'warning'],
+    ['found just now', foundAgo(2), {}, 'new'],
+    ['found a moment ago', foundAgo(3), { NeverReadFor: 180, SweepAge: 180 }, 'new'],
     [
       'found long ago, swept, never readable',
-      {
-        registered: { foundAt: at(-30 * MINUTE) },
-        indexed: { readable: false, readableAt: undefined, audit: auditSummary(CALM) },
-      },
+      { ...foundAgo(30), ...unread(undefined) },
       { NeverReadFor: 1_800 },
       'warning',
     ],
-    [
-      'found, and nobody sweeps it',
-      { registered: { foundAt: at(-20 * MINUTE) } },
-      { NeverReadFor: 1_200, SweepAge: 1_200 },
-      'critical',
-    ],
+    ['found, and nobody sweeps it', foundAgo(20), { NeverReadFor: 1_200, SweepAge: 1_200 }, 'critical'],
     [
       'found, without a way to enter',
-      { registered: { foundAt: at(-DAY), target: undefined, problem: TROUBLE } },
-      { NeverReadFor: 86_400 },
+      { registered: { target: undefined, problem: TROUBLE } },
+      { NeverReadFor: DAYS },
       'warning',
     ],
     [
       'that was readable, and has no target any more',
-      {
-        registered: { target: undefined, problem: TROUBLE },
-        indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
-      },
+      target(TROUBLE.kind, { readableAt: once, triedAt: at(-DAY) }),
       { UnreadableFor: 1_200 },
       'critical',
     ],
     [
       'that was incomplete, and has no target any more',
-      {
-        registered: { target: undefined, problem: { ...TROUBLE, kind: 'passing' } },
-        indexed: { complete: false, completeAt: at(-DAY) },
-      },
+      target('passing', { complete: false, completeAt: at(-DAY) }),
       {},
       'well',
     ],
+    ['that was readable, and is being deleted', target('passing', { readableAt: once, triedAt: at(-DAY) }), {}, 'well'],
+    ['held since before it was found again', partly(undefined, held(-2 * DAY)), INCOMPLETE, 'warning'],
+    ['incomplete for two minutes', partly(at(-2 * MINUTE)), {}, 'well'],
+    ['incomplete for a while', partly(once), { IncompleteFor: 1_200 }, 'well'],
+    ['incomplete for half an hour', partly(at(-30 * MINUTE)), { IncompleteFor: 1_800 }, 'warning'],
+    ['never complete', partly(undefined), INCOMPLETE, 'warning'],
+    ['complete last before it was found again', partly(at(-20 * DAY), problem('forbidden')), INCOMPLETE, 'warning'],
     [
-      'that was readable, and is being deleted',
-      {
-        registered: { target: undefined, problem: { ...TROUBLE, kind: 'passing' } },
-        indexed: { readableAt: at(-20 * MINUTE), triedAt: at(-DAY) },
-      },
-      {},
+      'unreadable and incomplete',
+      unread(at(-5 * MINUTE), { complete: false, completeAt: at(-DAY) }),
+      { UnreadableFor: 300 },
       'well',
     ],
-    ...(
-      [
-        [
-          'held since before it was found again',
-          { completeAt: undefined, findings: [problem('held', 'cluster paris', -2 * DAY)] },
-          { IncompleteFor: 86_400 },
-          'warning',
-        ],
-        ['incomplete for two minutes', { completeAt: at(-2 * MINUTE) }, {}, 'well'],
-        ['incomplete for a while', { completeAt: at(-20 * MINUTE) }, { IncompleteFor: 1_200 }, 'well'],
-        ['incomplete for half an hour', { completeAt: at(-30 * MINUTE) }, { IncompleteFor: 1_800 }, 'warning'],
-        ['never complete', { completeAt: undefined }, { IncompleteFor: 86_400 }, 'warning'],
-        [
-          'complete last before it was found again',
-          { completeAt: at(-20 * DAY), findings: [problem('forbidden')] },
-          { IncompleteFor: 86_400 },
-          'warning',
-        ],
-        [
-          'unreadable and incomplete',
-          { completeAt: at(-DAY), readable: false, readableAt: at(-5 * MINUTE) },
-          { UnreadableFor: 300 },
-          'well',
-        ],
-        ['incomplete by held-back writes only', { completeAt: at(-DAY), findings: [problem('held-back')] }, {}, 'well'],
-        [
-          'incomplete by that, and by what was cut off',
-          { completeAt: at(-DAY), findings: [problem('held-back')], findingCount: 2 },
-          { IncompleteFor: 86_400 },
-          'warning',
-        ],
-        [
-          'incomplete by other evidence',
-          { completeAt: at(-DAY), findings: [problem('evidence', 'evidence machine')] },
-          { IncompleteFor: 86_400 },
-          'warning',
-        ],
-        ...(
-          [
-            ['evidence', 'evidence ec2'],
-            ['evidence', 'evidence node'],
-            ['journal', 'journal'],
-          ] as const
-        ).map(
-          ([kind, object]) =>
-            [
-              `incomplete by ${kind} of ${object}`,
-              { completeAt: at(-DAY), findings: [problem(kind, object)] },
-              { IncompleteFor: 86_400 },
-              'warning',
-            ] as const,
-        ),
-        [
-          'held in its first sweep, found long ago',
-          { completeAt: undefined, findings: [problem('held', 'cluster paris', -MINUTE)] },
-          {},
-          'new',
-        ],
-        [
-          'held ever since it could be read',
-          { completeAt: undefined, findings: [problem('held', 'cluster paris', -60 * MINUTE)] },
-          { IncompleteFor: 3_600 },
-          'warning',
-        ],
-        [
-          'held, and it was complete before',
-          { completeAt: at(-DAY), findings: [problem('held', 'cluster paris', -60 * MINUTE)] },
-          { IncompleteFor: 86_400 },
-          'warning',
-        ],
-      ] as const
-    ).map(
-      ([what, known, signals, state]) =>
-        [
-          what,
-          { indexed: { complete: false, findingCount: 'findings' in known ? known.findings.length : 0, ...known } },
-          signals,
-          state,
-        ] as const,
-    ),
+    ['incomplete by held-back writes only', partly(at(-DAY), problem('held-back')), {}, 'well'],
+    [
+      'incomplete by that, and by what was cut off',
+      { indexed: { complete: false, completeAt: at(-DAY), findings: [problem('held-back')], findingCount: 2 } },
+      INCOMPLETE,
+      'warning',
+    ],
+    ...['evidence machine', 'evidence ec2', 'evidence node', 'journal'].map((object): Row => {
+      const [kind = ''] = object.split(' ');
+      return [`incomplete by ${kind} of ${object}`, partly(at(-DAY), problem(kind, object)), INCOMPLETE, 'warning'];
+    }),
+    ['held in its first sweep, found long ago', partly(undefined, held(-MINUTE)), {}, 'new'],
+    ['held ever since it could be read', partly(undefined, held(-60 * MINUTE)), { IncompleteFor: 3_600 }, 'warning'],
+    ['held, and it was complete before', partly(at(-DAY), held(-60 * MINUTE)), INCOMPLETE, 'warning'],
     [
       'well when it was swept last, long ago',
       { indexed: { triedAt: at(-DAY), sweptAt: at(-DAY), readableAt: at(-DAY), completeAt: at(-DAY) } },
-      { SweepAge: 86_400 },
+      { SweepAge: DAYS },
       'critical',
     ],
     [
       'found again a minute ago, and known from long before',
-      {
-        registered: { foundAt: at(-MINUTE) },
-        indexed: { readable: false, triedAt: at(-20 * DAY), readableAt: at(-20 * DAY), ...auditedAgo(20 * DAY) },
-      },
+      { ...foundAgo(1), ...unread(at(-20 * DAY), { triedAt: at(-20 * DAY), ...auditedAgo(20 * DAY) }) },
       {},
       'new',
     ],
     ['swept two minutes ago', { indexed: { triedAt: at(-2 * MINUTE) } }, {}, 'well'],
-    ['audited half an hour ago', { indexed: { ...auditedAgo(30 * MINUTE) } }, {}, 'well'],
-    ['audited two hours ago', { indexed: { ...auditedAgo(120 * MINUTE) } }, { AuditAge: 7_200 }, 'warning'],
+    ['audited half an hour ago', { indexed: auditedAgo(30 * MINUTE) }, {}, 'well'],
+    ['audited two hours ago', { indexed: auditedAgo(120 * MINUTE) }, { AuditAge: 7_200 }, 'warning'],
     [
       'audited two hours ago, and once an hour is enough',
-      { indexed: { ...auditedAgo(120 * MINUTE) }, monitoring: { auditEveryMinutes: 60 } },
+      { indexed: auditedAgo(120 * MINUTE), monitoring: { auditEveryMinutes: 60 } },
       {},
       'well',
     ],
-    ['never audited', { indexed: { audit: undefined } }, { AuditAge: 86_400 }, 'warning'],
+    ['never audited', { indexed: { audit: undefined } }, { AuditAge: DAYS }, 'warning'],
     [
       'with findings, counted',
       {
@@ -347,45 +268,29 @@ describe('the signals of a cluster', () => {
         ),
       },
       {
-        CertificatesCritical: 3,
-        CertificatesWarning: 3,
-        KubeletsOverdue: 4,
-        CoverageLost: 7,
-        RequestsStuck: 5,
-        RequestsWaiting: 6,
+        ...{ CertificatesCritical: 3, CertificatesWarning: 3, KubeletsOverdue: 4 },
+        ...{ CoverageLost: 7, RequestsStuck: 5, RequestsWaiting: 6 },
       },
       'critical',
     ],
     [
       'with a hostile node',
-      { indexed: { verdicts: [hostile(), hostile({ csr: 'csr-2', node: 'worker-4' })] } },
+      judged(hostile(), hostile({ csr: 'csr-2', node: 'worker-4' })),
       { RequestsHostile: 2 },
       'critical',
     ],
     [
       'with a node that was hostile 25 minutes ago',
-      { indexed: { verdicts: [hostile({ at: at(-25 * MINUTE) })] } },
+      judged(hostile({ at: at(-25 * MINUTE) })),
       { RequestsHostile: 1 },
       'critical',
     ],
-    [
-      'with a node that was hostile, and one that is not',
-      {
-        indexed: {
-          verdicts: [
-            hostile({ at: at(-25 * MINUTE - 1) }),
-            hostile({ at: at(DAY) }),
-            { ...hostile(), hostile: undefined },
-          ],
-        },
-      },
-      {},
-      'well',
-    ],
+    ['with a node that was hostile before', judged(hostile({ at: at(-25 * MINUTE - 1) })), {}, 'well'],
+    ['with a node that will be hostile', judged(hostile({ at: at(DAY) })), {}, 'well'],
+    ['with a node that is not', judged({ ...hostile(), hostile: undefined }), {}, 'well'],
   ])('%s', (_what, one, signals, state) => {
     const cluster = clusterOf(one);
-    expect(valuesOf(cluster)).toEqual(signals);
-    expect(cluster.state).toBe(state);
+    expect([valuesOf(cluster), cluster.state]).toEqual([signals, state]);
   });
 
   it('tell how long a cluster was not swept and not audited, or that it never was', () => {
