@@ -90,35 +90,30 @@ describe('a CSR that is decided', () => {
     ...(afterSeconds === undefined ? {} : { updated: new Date(AGED + afterSeconds * 1_000).toISOString() }),
   });
 
+  const issuedAs = (...condition: Parameters<typeof approved>) => ({
+    issued: true,
+    conditions: [approved(...condition)],
+  });
+  const only = (...conditions: readonly SigningCondition[]) => ({ conditions });
+  const failed = condition('Failed', 'SignerValidationFailure');
+
   it.each<[string, Partial<SigningRequest>, Result]>([
-    [
-      'issued after certmarshal approved it',
-      { issued: true, conditions: [approved('CertMarshalApproved', 1)] },
-      'issued',
-    ],
-    [
-      'issued after another approver approved it',
-      { issued: true, conditions: [approved('AutoApproved', 1)] },
-      'issued',
-    ],
-    ['approved before it was made, by another clock', { issued: true, conditions: [approved('A', -90)] }, 'issued'],
-    ['approved at the last moment', { issued: true, conditions: [approved('A', 900)] }, 'issued'],
-    ['approved later, and issued', { issued: true, conditions: [approved('A', 901)] }, 'late'],
-    ['issued, and nobody says when it was approved', { issued: true, conditions: [approved('A')] }, 'issued'],
+    ['issued after certmarshal approved it', issuedAs('CertMarshalApproved', 1), 'issued'],
+    ['issued after another approver approved it', issuedAs('AutoApproved', 1), 'issued'],
+    ['approved before it was made, by another clock', issuedAs('A', -90), 'issued'],
+    ['approved at the last moment', issuedAs('A', 900), 'issued'],
+    ['approved later, and issued', issuedAs('A', 901), 'late'],
+    ['issued, and nobody says when it was approved', issuedAs('A'), 'issued'],
     ['issued, its condition lost', { issued: true }, 'issued'],
-    ['approved by certmarshal, and not issued', { conditions: [approved('CertMarshalApproved', 1)] }, 'late'],
-    ['approved by another, and not issued', { conditions: [approved('AutoApproved', 1)] }, 'late'],
-    ['denied', { conditions: [condition('Denied', 'CertMarshalDenied')] }, undefined],
+    ['approved by certmarshal, and not issued', only(approved('CertMarshalApproved', 1)), 'late'],
+    ['approved by another, and not issued', only(approved('AutoApproved', 1)), 'late'],
+    ['denied', only(condition('Denied', 'CertMarshalDenied')), undefined],
     [
       'approved by certmarshal, refused by the signer',
-      { conditions: [condition('Failed', 'SignerValidationFailure'), condition('Approved', 'CertMarshalApproved')] },
+      only(failed, condition('Approved', 'CertMarshalApproved')),
       'late',
     ],
-    [
-      'approved by another, refused by the signer',
-      { conditions: [condition('Approved', 'kubectl'), condition('Failed')] },
-      undefined,
-    ],
+    ['approved by another, refused by the signer', only(condition('Approved', 'kubectl'), failed), undefined],
     ['failed without approval', { conditions: [condition('Failed')] }, undefined],
     ['of a name that no node can have', { username: `system:node:${'x'.repeat(254)}`, issued: true }, undefined],
     ['of a node with the longest name', { username: `system:node:${'x'.repeat(253)}`, issued: true }, 'issued'],
@@ -160,60 +155,34 @@ describe('a CSR that is pending', () => {
   const rsa: ApprovalPolicy = { ...DEFAULT_POLICY, keys: { ...DEFAULT_POLICY.keys, ecdsaCurves: ['P-521'] } };
 
   /** A Node 2 that shows what node 1 asks for. */
-  const shownByOther: Extract<SourceReading, { ok: true }> = {
-    source: 'node',
+  const nodeTwo = { object: 'Node worker-2', nodes: ['worker-2'], dnsNames: ['worker-1'], addresses: [addressOf(1)] };
+  const shownBy = (source: 'node' | 'ec2'): SourceReading => ({
+    source,
     ok: true,
     lookedAt: 1,
-    owners: [
-      {
-        source: 'node',
-        object: 'Node worker-2',
-        nodes: ['worker-2'],
-        dnsNames: ['worker-1'],
-        addresses: [addressOf(1)],
-      },
-    ],
-  };
-  const alsoInstance: SourceReading = {
-    ...shownByOther,
-    source: 'ec2',
-    owners: shownByOther.owners.map((owner) => ({ ...owner, source: 'ec2' })),
-  };
+    owners: [{ ...nodeTwo, source }],
+  });
+  const shownByOther = shownBy('node');
   const alsoNodes: ApprovalPolicy = { ...DEFAULT_POLICY, evidence: ['machine', 'node'] };
   const noMachines: SourceReading = { source: 'machine', ok: true, lookedAt: 0, owners: [] };
 
+  const nodesToo = (...readings: readonly SourceReading[]) => ({
+    policies: [alsoNodes],
+    evidence: indexEvidence([...readings, shownByOther]),
+  });
+  const other = indexEvidence([machines, { ...unread, source: 'node' }]);
   it.each<[string, number, Situation, Result]>([
-    [
-      'for what another Node shows',
-      1,
-      { policies: [alsoNodes], evidence: indexEvidence([noMachines, shownByOther]) },
-      'notProvable',
-    ],
-    [
-      'for what another Node shows, Machines not read, which could have outranked it',
-      1,
-      { policies: [alsoNodes], evidence: indexEvidence([unread, shownByOther]) },
-      'late',
-    ],
-    ['for what another instance shows too', 1, { evidence: indexEvidence([machines, alsoInstance]) }, 'notProvable'],
+    ['for what another Node shows', 1, nodesToo(noMachines), 'notProvable'],
+    ['for what another Node shows, Machines not read, which could have outranked it', 1, nodesToo(unread), 'late'],
+    ['for what another instance shows too', 1, { evidence: indexEvidence([machines, shownBy('ec2')]) }, 'notProvable'],
     ['proven', 1, {}, 'late'],
     ['proven, at an age at which the policy judges none', 1, { policies: [late] }, 'late'],
     ['proven for one of two policies', 1, { policies: [onlyNodes, DEFAULT_POLICY] }, 'late'],
     ['of a node without a Machine', 3, {}, 'notProvable'],
     ['of a node without a Machine, Machines not read', 3, { evidence: UNREAD }, 'late'],
     ['provable, Machines not read', 1, { evidence: UNREAD }, 'late'],
-    [
-      'as before, beside a policy that trusts only Nodes',
-      3,
-      { policies: [onlyNodes, DEFAULT_POLICY], evidence: UNREAD },
-      'late',
-    ],
-    [
-      'of a node without a Machine, a source not read that no policy trusts',
-      3,
-      { evidence: indexEvidence([machines, { ...unread, source: 'node' }]) },
-      'notProvable',
-    ],
+    ['as before, beside a policy of Nodes', 3, { policies: [onlyNodes, DEFAULT_POLICY], evidence: UNREAD }, 'late'],
+    ['of a node without a Machine, a source not read that no policy trusts', 3, { evidence: other }, 'notProvable'],
     ['for the name of another node', 4, {}, undefined],
     ['for the name of another node, where that is denied', 4, { policies: [denying] }, undefined],
     ['with a key that is not allowed', 1, { policies: [rsa] }, undefined],
@@ -316,59 +285,48 @@ describe('a storm', () => {
 describe('sweep', () => {
   const aged = new Date(AGED).toISOString().replace('.000Z', 'Z');
 
+  const noStats = () => ({ requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 });
+  const empty = { items: [], metadata: {} };
   /** A cluster with an old open request of node 1, and its Machine. */
-  function clusterOf(list: () => object): KubernetesClient {
-    return {
-      server: 'https://127.0.0.1',
-      stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 },
-      request: async (call) => {
-        if (call.path.includes('certificatesigningrequests')) return { ...list() };
-        if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
-        return { items: [machineOf(1)], metadata: {} };
-      },
-      close() {},
-    };
-  }
-  const reportOf = (client: KubernetesClient, ...more: [policies: readonly ApprovalPolicy[], ApprovalPolicy[]?]) =>
-    approve(
-      { cluster: CLUSTER, workload: client, management: client, machinesNamespace: 'eksa-system' },
-      more[0],
-      () => NOW,
-      idle(),
-      {},
-      { counting: { countedTo: HOUR_AGO }, promised: more[1] },
-    );
+  const clusterOf = (list: () => object, stats = noStats()): KubernetesClient => ({
+    server: 'https://127.0.0.1',
+    stats,
+    request: async (call) => {
+      if (call.path.includes('certificatesigningrequests')) return { ...list() };
+      if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
+      return { items: [machineOf(1)], metadata: {} };
+    },
+    close() {},
+  });
+  const targetOf = (workload: KubernetesClient, management = workload) => ({
+    cluster: CLUSTER,
+    workload,
+    management,
+    machinesNamespace: 'eksa-system',
+  });
+  const reportOf = (client: KubernetesClient, policies: readonly ApprovalPolicy[], promised?: ApprovalPolicy[]) =>
+    approve(targetOf(client), policies, () => NOW, idle(), {}, { counting: { countedTo: HOUR_AGO }, promised });
   const withOne = () => clusterOf(() => ({ items: [csrOf(1, PEMS[0] ?? Buffer.alloc(0), aged)], metadata: {} }));
   const observing: ApprovalPolicy = { ...DEFAULT_POLICY, mode: everywhere('observe') };
 
-  it('counts the retries of its own', async () => {
-    const stats = { requests: 7, writes: 2, retries: 5, throttled: 0, bytes: 0 };
+  it('counts the requests and retries of its own, and those to a management cluster', async () => {
+    const stats = { ...noStats(), requests: 7, writes: 2, retries: 5 };
+    const of = noStats();
     const list = () => {
-      stats.retries += 1;
-      return { items: [], metadata: {} };
-    };
-    const client = { ...clusterOf(list), stats };
-    expect((await reportOf(client, [DEFAULT_POLICY])).requests).toMatchObject({ sent: 0, writes: 0, retries: 1 });
-  });
-
-  it('counts the requests to a management cluster of its own', async () => {
-    const management = { ...withOne(), stats: { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 } };
-    const stats = { requests: 0, writes: 0, retries: 0, throttled: 0, bytes: 0 };
-    const list = () => {
-      management.stats.requests += 3;
+      of.requests += 3;
       stats.requests += 1;
-      return { items: [], metadata: {} };
+      stats.retries += 1;
+      return empty;
     };
-    const workload = { ...clusterOf(list), stats };
-    const target = { cluster: CLUSTER, workload, management, machinesNamespace: 'eksa-system' };
+    const target = targetOf(clusterOf(list, stats), { ...withOne(), stats: of });
     const { requests } = await approve(target, [DEFAULT_POLICY], () => NOW, idle());
-    expect(requests).toMatchObject({ sent: 4 });
+    expect(requests).toMatchObject({ sent: 4, writes: 0, retries: 1 });
   });
 
   it.each([true, false])('tells how the clocks differ where a server answered: %s', async (hasAnswered) => {
     const list = () => {
       if (hasAnswered) client.clock = { skewMs: 90_000 };
-      return { items: [], metadata: {} };
+      return empty;
     };
     const client: KubernetesClient & { clock: object } = { ...clusterOf(list), clock: { skewMs: 90_000 } };
     const { problems } = await reportOf(client, [DEFAULT_POLICY]);
@@ -376,9 +334,8 @@ describe('sweep', () => {
   });
 
   it('writes nothing in a dry run', async () => {
-    const target = { cluster: CLUSTER, workload: withOne(), management: withOne(), machinesNamespace: 'eksa-system' };
     const at = () => AGED + 60_000;
-    expect(await approve(target, [DEFAULT_POLICY], at, idle(), {}, { dryRun: true })).toMatchObject({
+    expect(await approve(targetOf(withOne()), [DEFAULT_POLICY], at, idle(), {}, { dryRun: true })).toMatchObject({
       counts: { approved: 0, wouldWrite: 1 },
     });
   });
@@ -407,8 +364,7 @@ describe('sweep', () => {
       throw new KubernetesError({ kind: 'server', object: 'list', problem: 'HTTP 500', remedy: 'Wait.' });
     });
     expect(await reportOf(failing, [DEFAULT_POLICY])).not.toHaveProperty('counted', expect.anything());
-    const target = { cluster: CLUSTER, workload: withOne(), management: withOne(), machinesNamespace: 'eksa-system' };
-    const report = await approve(target, [DEFAULT_POLICY], () => NOW, idle());
+    const report = await approve(targetOf(withOne()), [DEFAULT_POLICY], () => NOW, idle());
     expect(report).not.toHaveProperty('counted', expect.anything());
   });
 });
@@ -429,21 +385,16 @@ describe('a history', () => {
     others: condition('Approved', 'EKS'),
     denied: condition('Denied'),
   };
-  const history = fc.array(
-    fc.record(
-      {
-        node: fc.constantFrom(1 as const, 2 as const, 3 as const, 4 as const),
-        at: fc.integer({ min: 0, max: MINUTES * 60 }),
-        decision: fc.record({
-          by: fc.constantFrom('us' as const, 'others' as const, 'denied' as const),
-          after: fc.integer({ min: 0, max: 900 }),
-        }),
-        cleanedAfter: fc.integer({ min: 3_600, max: 7_200 }),
-      },
-      { requiredKeys: ['node', 'at', 'cleanedAfter'] },
-    ),
-    { maxLength: 12 },
-  );
+  const asked = {
+    node: fc.constantFrom(1 as const, 2 as const, 3 as const, 4 as const),
+    at: fc.integer({ min: 0, max: MINUTES * 60 }),
+    decision: fc.record({
+      by: fc.constantFrom('us' as const, 'others' as const, 'denied' as const),
+      after: fc.integer({ min: 0, max: 900 }),
+    }),
+    cleanedAfter: fc.integer({ min: 3_600, max: 7_200 }),
+  };
+  const history = fc.array(fc.record(asked, { requiredKeys: ['node', 'at', 'cleanedAfter'] }), { maxLength: 12 });
 
   /** The CSRs as a list at that second shows them. */
   function listed(requests: readonly Asked[], second: number): SigningRequest[] {
@@ -469,16 +420,8 @@ describe('a history', () => {
       const at = NOW + minute * MINUTE;
       const counted = await countedOf(listed(requests, minute * 60), { at, from: index.clusters['a']?.countedTo });
       const startedAt = new Date(at).toISOString();
-      const problems = { problems: [], problemCount: 0 };
-      const outcome: SweepOutcome = {
-        id: 'a',
-        startedAt,
-        durationMs: 1,
-        readable: true,
-        complete: true,
-        ...problems,
-        counted,
-      };
+      const sweep = { id: 'a', startedAt, durationMs: 1, readable: true, complete: true } as const;
+      const outcome: SweepOutcome = { ...sweep, problems: [], problemCount: 0, counted };
       const fault = faultOf(minute);
       if (fault !== 'lost')
         for (let time = 0; time < fault.times; time += 1)

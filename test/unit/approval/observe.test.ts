@@ -88,21 +88,26 @@ function withPages(
   };
 }
 
+/** The client, with these answers where there are any. */
+const answering = (client: KubernetesClient, answer: (path: string, query?: object) => unknown): KubernetesClient => ({
+  ...client,
+  request: async (call) => {
+    const answered = answer(call.path, call.query);
+    if (answered instanceof Error) throw answered;
+    return (answered ?? client.request(call)) as ReturnType<KubernetesClient['request']>;
+  },
+});
+const listOf = (items: readonly unknown[]) => ({ items: [...items], metadata: {} });
+const ofRequests = (path: string) => path.includes('certificatesigningrequests');
+
 describe('the requests of a sweep', () => {
   const now = Date.parse('2026-01-01T00:30:00Z');
   const listing = (...items: readonly object[]) => {
-    const client = { ...withPages(1, () => []), request: undefined } as unknown as KubernetesClient;
-    const rest = withPages(1, () => []);
-    return observe(
-      benchTarget({
-        ...client,
-        request: async (call) =>
-          call.path.includes('certificatesigningrequests') ? { items, metadata: {} } : rest.request(call),
-      }),
-      [DEFAULT_POLICY],
-      signal,
-      () => now,
+    const client = answering(
+      withPages(1, () => []),
+      (path) => (ofRequests(path) ? listOf(items) : undefined),
     );
+    return observe(benchTarget(client), [DEFAULT_POLICY], signal, () => now);
   };
   const csr = (name: string, at: string, change: object = {}, spec: object = {}) => {
     const made = csrOf(1, requestOf(1), at) as { metadata: object; spec: object };
@@ -145,26 +150,11 @@ describe('Machines of another namespace', () => {
     spec: { clusterName: 'bench' },
     status: { nodeRef: { name: 'worker-1' }, addresses: [{ type: 'InternalIP', address: '10.0.0.1' }] },
   });
-  const { path, all } = {
-    path: '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines',
-    all: '/apis/cluster.x-k8s.io/v1beta2/machines',
-  };
-  const having = (own: readonly unknown[], foreign: readonly unknown[]): KubernetesClient => {
-    const requests = withRequests(1);
-    const lists = new Map([
-      [path, own],
-      [all, [...own, ...foreign]],
-    ]);
-    return {
-      ...requests,
-      request: async (call) => {
-        if (call.path.includes('certificatesigningrequests')) return requests.request(call);
-        if (call.path.endsWith('/cluster.x-k8s.io')) return { versions: [{ version: 'v1beta2' }] };
-        if (call.path.endsWith('/clusters')) return { items: [clusterObject()], metadata: {} };
-        return { items: [...(lists.get(call.path) ?? [])], metadata: {} };
-      },
-    };
-  };
+  const having = (own: readonly unknown[], foreign: readonly unknown[]) =>
+    answering(
+      withPages(1, () => own),
+      (path) => (path === '/apis/cluster.x-k8s.io/v1beta2/machines' ? listOf([...own, ...foreign]) : undefined),
+    );
   const readingOf = async (client: KubernetesClient) =>
     (await observe(benchTarget(client), [DEFAULT_POLICY], signal)).evidence.readings;
 
@@ -206,11 +196,15 @@ describe('evidence of a cluster', () => {
     return withPages(1, () => [listed], clusters);
   };
 
-  async function machines(pages: number, each: number, addresses: number) {
+  async function machines(pages: number, each: number, shown: number | readonly object[] | undefined) {
     let asked = 0;
     const client = withPages(pages, (page) => {
       asked += 1;
-      return Array.from({ length: each }, (_, n) => machine(page * each + n, addresses));
+      return Array.from({ length: each }, (_, n) => {
+        const { status, ...rest } = machine(page * each + n, typeof shown === 'number' ? shown : 1);
+        const addresses = typeof shown === 'object' ? { addresses: shown } : {};
+        return { ...rest, status: { ...status, ...addresses, ...(shown === undefined && { nodeRef: undefined }) } };
+      });
     });
     const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
     return { asked, reading: evidence.readings[0] };
@@ -221,33 +215,26 @@ describe('evidence of a cluster', () => {
     expect(reading).toMatchObject({ source: 'machine', ok: true, lookedAt: 5_000 });
   });
 
-  it.each([
-    ['objects', 500, 1],
-    ['names', 100, 1_000],
-  ])('of more %s than a cluster has is not read on, and proves nothing', async (_, each, addresses) => {
-    const { asked, reading } = await machines(1_000, each, addresses);
-    expect(reading).toMatchObject({
-      ok: false,
-      kind: 'too-large',
-      problem: expect.stringMatching(/^there are more than 20000 of them/),
-      remedy: expect.stringContaining('5,000 nodes'),
-    });
-    expect(asked).toBeLessThan(50);
-  });
+  const dns = (n: number) => ({ type: 'InternalDNS', address: `n${n}${`.${'x'.repeat(60)}`.repeat(4)}` });
+  const longNames = Array.from({ length: 250 }, (_empty, n) => dns(n));
 
-  it('of longer names than a cluster has proves nothing', async () => {
-    const address = (n: number) => ({ type: 'InternalDNS', address: `n${n}${`.${'x'.repeat(60)}`.repeat(4)}` });
-    const client = withPages(4, (page) =>
-      Array.from({ length: 100 }, (_, n) => {
-        const { status, ...rest } = machine(page * 100 + n, 0);
-        return {
-          ...rest,
-          status: { ...status, addresses: Array.from({ length: 250 }, (_empty, each) => address(each)) },
-        };
-      }),
+  it.each([
+    ['objects than a cluster has', 500, 1],
+    ['names than a cluster has', 100, 1_000],
+    ['long names than a cluster has', 100, longNames],
+    ['Machines without a node than a cluster has', 500, undefined],
+  ])('of more %s is not read on, and proves nothing', async (what, each, addresses) => {
+    const { asked, reading } = await machines(1_000, each, addresses);
+    expect(reading).toMatchObject({ source: 'machine', ok: false, kind: 'too-large' });
+    expect(reading).toMatchObject(
+      typeof addresses === 'number'
+        ? {
+            problem: expect.stringMatching(/^there are more than 20000 of them/),
+            remedy: expect.stringContaining('5,000 nodes'),
+          }
+        : {},
     );
-    const { evidence } = await observe(benchTarget(client), [DEFAULT_POLICY], signal);
-    expect(evidence.readings[0]).toMatchObject({ ok: false, kind: 'too-large' });
+    expect(asked, what).toBeLessThan(50);
   });
 
   it.each([
@@ -278,26 +265,23 @@ describe('evidence of a cluster', () => {
   });
 
   describe('with ServiceCIDRs', () => {
-    const services = (answer: (path: string) => unknown) => {
-      const client = withPages(1, () => [machine(0, 2)]);
-      const request: KubernetesClient['request'] = async (call) => {
-        if (!call.path.endsWith('/servicecidrs')) return client.request(call);
-        const answered = answer(call.path);
-        if (answered instanceof KubernetesError) throw answered;
-        return { items: answered, metadata: {} };
-      };
-      return observe(
-        { ...benchTarget({ ...client, request }), cluster: { name: 'bench', provider: 'eks-anywhere' } },
-        [{ ...DEFAULT_POLICY, evidence: ['machine', 'node'] }],
-        signal,
+    const services = (answer: () => unknown) => {
+      const client = answering(
+        withPages(1, () => [machine(0, 2)]),
+        (path) => (path.endsWith('/servicecidrs') ? answer() : undefined),
       );
+      return observe(benchTarget(client), [{ ...DEFAULT_POLICY, evidence: ['machine', 'node'] }], signal);
     };
     const failure = (kind: KubernetesErrorKind) =>
       new KubernetesError({ kind, object: 'list servicecidrs', problem: 'no', remedy: 'Grant it.' });
 
+    const cidrs = (...all: readonly string[]) => ({ spec: { cidrs: all } });
+    const NO_CIDRS = 'are not a list of at most 16 CIDRs';
+
     it('reserves all of them, beside those of the Cluster', async () => {
       const first = { spec: { cidrs: ['10.100.0.0/16', 'fd00:1::/112'] } };
-      const { cluster, evidence } = await services(() => [first, { spec: { cidrs: ['10.200.0.0/24'] } }]);
+      const both = listOf([first, { spec: { cidrs: ['10.200.0.0/24'] } }]);
+      const { cluster, evidence } = await services(() => both);
       expect(cluster.serviceCidrs).toEqual(expect.arrayContaining(['10.100.0.0/16', 'fd00:1::/112', '10.200.0.0/24']));
       expect(evidence.readings.map(({ ok }) => ok)).toEqual([true, true]);
     });
@@ -309,12 +293,8 @@ describe('evidence of a cluster', () => {
 
     it.each([
       ['cannot be read', () => failure('forbidden'), 'list servicecidrs: no'],
-      [
-        'are too many',
-        () => Array.from({ length: 17 }, () => ({ spec: { cidrs: ['10.1.0.0/16'] } })),
-        'are not a list of at most 16 CIDRs',
-      ],
-      ['are not CIDRs', () => [{ spec: { cidrs: ['10.1.0.0/16', '→'] } }], 'are not a list of at most 16 CIDRs'],
+      ['are too many', () => listOf(Array.from({ length: 17 }, () => cidrs('10.1.0.0/16'))), NO_CIDRS],
+      ['are not CIDRs', () => listOf([cidrs('10.1.0.0/16', '→')]), NO_CIDRS],
     ])('that %s let neither Nodes nor a guest prove a name', async (_name, answer, why) => {
       const { evidence } = await services(answer);
       expect(evidence.readings).toMatchObject([
@@ -344,19 +324,6 @@ describe('evidence of a cluster', () => {
       expect(holders).toMatchObject([{ object: 'Machine eksa-system/m-1', nodes: [], notLive: 'has no node yet' }]);
     },
   );
-
-  it('with more Machines without a node than a cluster has proves nothing', async () => {
-    const { status, ...rest } = machine(0, 1);
-    const client = withPages(41, (page) =>
-      Array.from({ length: 500 }, (_, index) => ({
-        ...rest,
-        metadata: { name: `m-${page}-${index}` },
-        status: { ...status, nodeRef: undefined },
-      })),
-    );
-    const { evidence } = await sweptBy(client, ['machine']);
-    expect(evidence.readings[0]).toMatchObject({ source: 'machine', ok: false, kind: 'too-large' });
-  });
 
   const UNKNOWN_SERVICES = { clusterNetwork: undefined };
 
@@ -407,13 +374,10 @@ describe('evidence of a cluster', () => {
 
   it('asks for the Cluster once, and only beside Machines for an open request', async () => {
     const asked: string[] = [];
-    const counting = (client: KubernetesClient): KubernetesClient => ({
-      ...client,
-      request: async (call) => {
-        if (call.path.endsWith('/clusters')) asked.push(`${call.path} ${call.query?.['fieldSelector']}`);
-        return client.request(call);
-      },
-    });
+    const counting = (client: KubernetesClient) =>
+      answering(client, (path, query = {}) => {
+        if (path.endsWith('/clusters')) asked.push(`${path} ${new Map(Object.entries(query)).get('fieldSelector')}`);
+      });
     await sweptBy(counting(withRequests(0)), ['machine']);
     await sweptBy(counting(withPages(1, () => [])), ['node']);
     expect(asked).toEqual([]);
@@ -455,15 +419,10 @@ describe('evidence of a cluster', () => {
   ])(
     'reserves what the Cluster says, in the decisions of a sweep: the address asked for is %s',
     async (_, spec, approved) => {
-      const client = withCluster(spec, machineOf(0));
       const csr = csrOf(0, requestOf(0), '2026-01-01T00:00:00Z');
-      const asked: KubernetesClient = {
-        ...client,
-        request: async (call) =>
-          call.path.includes('certificatesigningrequests')
-            ? { items: [structuredClone(csr)], metadata: {} }
-            : client.request(call),
-      };
+      const asked = answering(withCluster(spec, machineOf(0)), (path) =>
+        ofRequests(path) ? listOf([structuredClone(csr)]) : undefined,
+      );
       const { counts, rows } = await approve(
         benchTarget(asked),
         [{ ...DEFAULT_POLICY, mode: everywhere('observe') }],
@@ -510,11 +469,7 @@ describe('evidence of a cluster', () => {
       evidence: sources,
       patterns: { cidrs: ['10.0.0.0/8'], dnsNames: [] },
     };
-    const cluster = {
-      name: 'bench',
-      provider: 'eks-anywhere' as const,
-      serviceCidrs: serviceCidrs ? serviceCidrs : undefined,
-    };
+    const cluster = { name: 'bench', provider: 'eks-anywhere', serviceCidrs } as const;
     const report = await approve(
       { cluster, workload: withPages(1, () => [NODE]), machinesNamespace: 'eksa-system' },
       [policy],
@@ -534,7 +489,6 @@ describe('evidence of hybrid nodes', () => {
     status: { addresses: [{ type: 'InternalIP', address: '10.80.0.5' }] },
   };
   const cluster: ClusterContext = { name: 'dublin', provider: 'eks', serviceCidrs: ['10.100.0.0/16'] };
-  const networks = ['10.80.0.0/16'];
   const sources = async (
     evidence: ApprovalPolicy['evidence'],
     change: Partial<ClusterContext>,
@@ -553,29 +507,15 @@ describe('evidence of hybrid nodes', () => {
     throw new AwsError({ kind: 'denied', object: 'ec2', problem: 'no', remedy: 'Grant it.' });
   };
 
+  const known = { remoteNodeNetworks: ['10.80.0.0/16'] };
+  const lost = { ...known, serviceCidrs: undefined };
   it.each<[string, ApprovalPolicy['evidence'], Partial<ClusterContext>, string[], ListInstances?]>([
-    [
-      'beside Nodes and instances',
-      ['ec2', 'hybrid'],
-      { remoteNodeNetworks: networks },
-      ['node read', 'ec2 read', 'hybrid read'],
-    ],
-    ['only by opt-in', ['ec2', 'node'], { remoteNodeNetworks: networks }, ['node read', 'ec2 read']],
+    ['beside Nodes and instances', ['ec2', 'hybrid'], known, ['node read', 'ec2 read', 'hybrid read']],
+    ['only by opt-in', ['ec2', 'node'], known, ['node read', 'ec2 read']],
     ['of no cluster without such networks', ['ec2', 'hybrid'], {}, ['node read', 'ec2 read']],
-    ['never without EC2', ['node', 'hybrid'], { remoteNodeNetworks: networks }, ['node read']],
-    [
-      'never where EC2 cannot be read',
-      ['ec2', 'hybrid'],
-      { remoteNodeNetworks: networks },
-      ['node read', 'ec2 unread'],
-      denied,
-    ],
-    [
-      'never while the service CIDRs are not known',
-      ['ec2', 'hybrid'],
-      { remoteNodeNetworks: networks, serviceCidrs: undefined },
-      ['node unread', 'ec2 read'],
-    ],
+    ['never without EC2', ['node', 'hybrid'], known, ['node read']],
+    ['never where EC2 cannot be read', ['ec2', 'hybrid'], known, ['node read', 'ec2 unread'], denied],
+    ['never while the service CIDRs are not known', ['ec2', 'hybrid'], lost, ['node unread', 'ec2 read']],
   ])('is there %s', async (_, evidence, change, expected, listInstances) => {
     expect(await sources(evidence, change, listInstances)).toEqual(expected);
   });
@@ -647,16 +587,8 @@ describe('EC2 evidence', () => {
       yield [stopped, { ...stopped, InstanceId: 'i-0cccccccc', VpcId: 'vpc-2' }];
     };
     const workload = withPages(1, () => []);
-    const { evidence } = await observe(
-      {
-        ...benchTarget(workload),
-        cluster: { name: 'dublin', provider: 'eks' },
-        vpcId: 'vpc-1',
-        listInstances,
-      },
-      [DEFAULT_POLICY],
-      signal,
-    );
+    const target = { ...benchTarget(workload), cluster: { name: 'dublin', provider: 'eks' }, vpcId: 'vpc-1' } as const;
+    const { evidence } = await observe({ ...target, listInstances }, [DEFAULT_POLICY], signal);
     expect(asked).toEqual([{ nodes: [], vpcId: 'vpc-1', cluster: 'dublin' }]);
     const instance = { object: 'EC2 instance i-0bbbbbbbb', notLive: 'is stopped' };
     expect(evidence.ownersOf('i-0bbbbbbbb').owners).toMatchObject([instance]);
@@ -684,20 +616,15 @@ describe('EC2 evidence', () => {
 
   it('of a request that cannot be decoded needs no more', async () => {
     const broken = csrOf(0, Buffer.from('no request'), '2026-01-01T00:00:00Z');
-    const target = {
-      ...benchTarget({ ...withRequests(1), request: async () => ({ items: [broken], metadata: {} }) }),
-      cluster: { name: 'dublin', provider: 'eks' as const },
-    };
+    const client = answering(withRequests(1), () => listOf([broken]));
     const asked: InstanceQuery[] = [];
     const listInstances: ListInstances = async function* (query) {
       asked.push(query);
       yield [];
     };
-    const { open } = await observe(
-      { ...target, management: undefined, vpcId: 'vpc-1', listInstances },
-      [DEFAULT_POLICY],
-      signal,
-    );
+    const target = { workload: client, cluster: { name: 'dublin', provider: 'eks' }, vpcId: 'vpc-1' } as const;
+    const policies = [DEFAULT_POLICY];
+    const { open } = await observe({ ...target, machinesNamespace: 'eksa-system', listInstances }, policies, signal);
     expect([open.length, asked.length]).toEqual([1, 1]);
   });
 

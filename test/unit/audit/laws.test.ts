@@ -1,17 +1,15 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Assessment, assessExpiry } from '../../../lambdas/audit/assess.ts';
-import { knownCertificates } from '../../../lambdas/audit/certificates.ts';
 import { DEFAULT_THRESHOLDS } from '../../../lambdas/audit/rules/thresholds.ts';
 import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
-import { finished } from '../../../lambdas/steps.ts';
 import { BASES, SOURCE_IDS, type SourceId } from '../../../lambdas/tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import { type FindingCode, SEVERITIES } from '../../../lambdas/tables/finding-codes.ts';
 import { messageOf, nextOf } from '../../../lambdas/words/findings.ts';
 import { runs } from '../../runs.ts';
-import { BERLIN, DAY, DUBLIN, days, MINUTE, NOW, read, unread } from './fixtures.ts';
+import { BERLIN, certificate, DAY, DUBLIN, days, MINUTE, member, NOW, read, unread } from './fixtures.ts';
 
 const SEED = 20_261_121;
 const RUNS = runs(200);
@@ -55,24 +53,26 @@ const aCertificate = (sources: readonly SourceId[]): fc.Arbitrary<Observation> =
     )
     .map((parts) => Object.assign({ observedAt: days(0) }, ...parts) as CertificateObservation);
 
-const anOther: fc.Arbitrary<Observation> = fc.oneof(
+const seenBy = <const S extends SourceId, const K extends Observation['kind']>(kind: K, source: S) => ({
+  kind: fc.constant(kind),
+  source: fc.constant(source),
+  observedAt: fc.constant(days(0)),
+});
+const hoursAgo = fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24));
+const anOther = fc.oneof(
   fc.record({
-    kind: fc.constant('requests' as const),
-    source: fc.constant('signing-requests' as const),
-    observedAt: fc.constant(days(0)),
+    ...seenBy('requests', 'signing-requests'),
     signer: someOf('kubernetes.io/kubelet-serving', 'example.com/other'),
     requester: someOf('system:node:worker-1', '*'),
     state: someOf('pending', 'approved', 'issued', 'failed', 'denied'),
     count: fc.integer({ min: 0, max: 20_000 }),
     lastHour: fc.integer({ min: 0, max: 200 }),
-    oldestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
-    newestAt: fc.integer({ min: -48, max: 0 }).map((hours) => days(hours / 24)),
+    oldestAt: hoursAgo,
+    newestAt: hoursAgo,
     examples: fc.constant(['csr-1']),
   }),
   fc.record({
-    kind: fc.constant('authority' as const),
-    source: fc.constant('eks-authorities' as const),
-    observedAt: fc.constant(days(0)),
+    ...seenBy('authority', 'eks-authorities'),
     id: someOf('ca-1', 'ca-2'),
     createdAt: anEnd,
     signingStatus: someOf('NOT_USED', 'ACTIVATING', 'IN_USE'),
@@ -80,53 +80,38 @@ const anOther: fc.Arbitrary<Observation> = fc.oneof(
     firstAutoActivation: anEnd,
   }),
   fc.record({
-    kind: fc.constant('renewal' as const),
-    source: fc.constant('kubelet-metrics' as const),
-    observedAt: fc.constant(days(0)),
+    ...seenBy('renewal', 'kubelet-metrics'),
     what: fc.constant('kubelet-serving' as const),
     node: fc.constant('worker-1'),
     errors: fc.integer({ min: 0, max: 3 }),
     none: fc.boolean(),
   }),
   fc.record({
-    kind: fc.constant('clock' as const),
-    source: fc.constant('clock' as const),
-    observedAt: fc.constant(days(0)),
+    ...seenBy('clock', 'clock'),
     server: fc.constant('10.0.1.31'),
     skewMs: fc.integer({ min: -120_000, max: 120_000 }),
   }),
   fc.record({
-    kind: fc.constant('group' as const),
-    source: fc.constant('kubeadm-control-plane' as const),
-    observedAt: fc.constant(days(0)),
+    ...seenBy('group', 'kubeadm-control-plane'),
     role: fc.constant('control-plane' as const),
     name: fc.constant('KubeadmControlPlane eksa-system/berlin'),
     wanted: fc.integer({ min: 0, max: 4 }),
   }),
   fc
     .record({
-      source: fc.constant('tls' as const),
       where: someOf('10.0.1.99:2379', '10.0.1.98:2379'),
       what: someOf('etcd-server', 'etcd-peer'),
       problem: someOf('timeout', 'malformed', 'missing'),
     })
-    .map(({ source, ...changes }) => unread(source, changes)),
-);
+    .map((changes) => unread('tls', changes)),
+) satisfies fc.Arbitrary<Observation>;
 
-const MEMBER_LIST: readonly Observation[] = MEMBERS.map((node) => ({
-  kind: 'member',
-  source: node === 'worker-1' ? 'nodes' : 'machines',
-  observedAt: days(0),
-  role: { 'worker-1': 'worker', 'cp-1': 'control-plane', 'etcd-1': 'etcd' }[node] as
-    | 'worker'
-    | 'control-plane'
-    | 'etcd',
-  name: node === 'worker-1' ? `Node ${node}` : `Machine eksa-system/${node}`,
-  node,
-  createdAt: days(-100),
-  addresses: [],
-}));
-
+const MEMBER_LIST: readonly Observation[] = (['worker', 'control-plane', 'etcd'] as const).map((role, index) => {
+  const node = MEMBERS[index] ?? '';
+  const [source, name] =
+    role === 'worker' ? (['nodes', `Node ${node}`] as const) : (['machines', `Machine eksa-system/${node}`] as const);
+  return member({ source, role, name, node, addresses: [] });
+});
 /** What each source would say, if it could be read. */
 type World = readonly Observation[];
 
@@ -137,24 +122,9 @@ const aWorld = (sources: readonly SourceId[] = SOURCES): fc.Arbitrary<World> =>
 
 /** A source says one thing about one place. */
 function distinct(observations: readonly Observation[]): World {
-  const seen = new Map<string, Observation>();
-  for (const observation of observations) {
-    const { kind, source } = observation;
-    const key =
-      kind === 'certificate'
-        ? [kind, source, observation.what, observation.where, observation.position ?? 0, observation.basis]
-        : kind === 'requests'
-          ? [kind, observation.signer, observation.requester, observation.state]
-          : kind === 'authority'
-            ? [kind, observation.id]
-            : kind === 'unread'
-              ? [kind, observation.where, observation.what]
-              : kind === 'member'
-                ? [kind, observation.name]
-                : [kind];
-    seen.set(key.join(' '), observation);
-  }
-  return [...seen.values()];
+  const names = ['what', 'where', 'position', 'basis', 'signer', 'requester', 'state', 'id', 'name'];
+  const keyOf = (one: Observation) => names.map((name) => Object.entries(one).find(([key]) => key === name)?.[1] || '');
+  return [...new Map(observations.map((one) => [[one.kind, one.source, ...keyOf(one)].join(' '), one])).values()];
 }
 
 interface Failures {
@@ -302,45 +272,31 @@ describe('a certificate without proof', () => {
         (honest, other, shown, lack, minutes, isFirst) => {
           const now = NOW + minutes * MINUTE;
           const proofs = { issuedByCluster: true, keyProven: true };
-          const at = ({ port, member, address, notAfter }: typeof honest, more: object): Observation => ({
-            kind: 'certificate',
-            source: 'tls',
-            observedAt: days(0),
-            what: SERVED[port],
-            where: `${member === undefined ? '10.0.1.100' : address}:${port}`,
-            basis: 'certificate',
-            notBefore: days(-1_000),
-            notAfter,
-            fingerprint: 'a'.repeat(64),
-            member,
-            ...proofs,
-            ...more,
-          });
-          const { port, member } = honest;
-          const elsewhere: World = [
-            ...MEMBER_LIST,
-            ...(other === undefined
-              ? []
-              : [
-                  {
-                    kind: 'certificate',
-                    source: 'kubeadm-configs',
-                    observedAt: days(0),
-                    what: SERVED[port],
-                    where: member === undefined ? '10.0.1.100:6443' : 'KubeadmConfig eksa-system/cp-1',
-                    member,
-                    ...other,
-                  } as const,
-                ]),
-          ];
-          const hostile = at({ ...shown, port, member }, { fingerprint: 'b'.repeat(64), ...lack });
+          const at = ({ port, member: of, address, notAfter }: typeof honest, more: object) =>
+            certificate({
+              what: SERVED[port],
+              where: `${of === undefined ? '10.0.1.100' : address}:${port}`,
+              notBefore: days(-1_000),
+              notAfter,
+              fingerprint: 'a'.repeat(64),
+              member: of,
+              ...proofs,
+              ...more,
+            });
+          const { port, member: of } = honest;
+          const what = SERVED[port];
+          const where = of === undefined ? '10.0.1.100:6443' : 'KubeadmConfig eksa-system/cp-1';
+          const source = 'kubeadm-configs';
+          const said = other && certificate({ source, what, where, member: of, notBefore: undefined, ...other });
+          const elsewhere: World = [...MEMBER_LIST, ...(said === undefined ? [] : [said])];
+          const hostile = at({ ...shown, port, member: of }, { fingerprint: 'b'.repeat(64), ...lack });
           const before = isFirst ? undefined : assessed([...elsewhere, at(honest, {})], ALL, undefined, NOW);
           const well = assessed(isFirst ? elsewhere : [...elsewhere, at(honest, {})], ALL, before, now);
           let last = before;
           // Also when it is shown again, and at another address.
           for (const address of ['10.0.1.31', '10.0.1.32', '10.0.1.31']) {
-            const where = `${member === undefined ? '10.0.1.100' : address}:${port}`;
-            last = assessed([...elsewhere, { ...hostile, where } as Observation], ALL, last, now);
+            const place = `${of === undefined ? '10.0.1.100' : address}:${port}`;
+            last = assessed([...elsewhere, { ...hostile, where: place }], ALL, last, now);
             // Of a place of which nothing else was ever known, it is all that tells an end.
             expect(weakened(well, last).filter(({ code }) => code !== 'ExpiryUnknown')).toEqual([]);
           }
@@ -403,16 +359,7 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
     const addresses = became === 'no address' ? [] : [`10.0.${net}.1`, `10.0.${net}.2`];
     const told = { source: 'tls', observedAt, member: node } as const;
     return [
-      {
-        kind: 'member',
-        source: 'nodes',
-        observedAt,
-        role: machine.role,
-        name: `Node ${node}`,
-        node,
-        createdAt: days(-100),
-        addresses,
-      },
+      member({ observedAt, role: machine.role, name: `Node ${node}`, node, addresses }),
       ...PORTS.flatMap((port): readonly Observation[] => {
         const { what, usual } = SERVERS[port];
         const hidden = usual ? ({ usual } as const) : {};
@@ -451,113 +398,6 @@ describe('a machine whose servers do not answer', () => {
             expect(told?.placeCount ?? 0).toBe(failing);
           }
           last = next;
-        }
-      }),
-      { seed: SEED, numRuns: RUNS },
-    );
-  });
-});
-
-/** Of one run of kubeadm or etcdadm. */
-const RUN = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const;
-
-describe('an inferred end', () => {
-  const told = (basis: 'certificate' | 'status' | 'annotation') =>
-    ({
-      certificate: { source: 'tls', where: '10.0.0.1:6443' } as const,
-      status: { source: 'eks-anywhere', where: 'Cluster default/berlin' } as const,
-      annotation: { source: 'kubeadm-configs', where: 'KubeadmConfig eksa-system/m-1' } as const,
-    })[basis];
-  const aRun = fc.record({
-    machine: fc.integer({ min: -500, max: 0 }),
-    node: fc.option(fc.integer({ min: -900, max: 0 }), { nil: undefined }),
-    days: fc.integer({ min: 1, max: 730 }),
-    inferred: fc.uniqueArray(someOf(...RUN), { minLength: 1 }),
-    seen: fc.array(
-      fc.record({
-        what: someOf(...RUN),
-        member: someOf('m-1', 'n-1'),
-        basis: someOf('certificate', 'status', 'annotation'),
-        notAfter: fc.integer({ min: -400, max: 800 }),
-      }),
-      { maxLength: 4 },
-    ),
-    kubelet: fc.integer({ min: -400, max: 800 }),
-  });
-
-  it('is that of what was seen of its component, or unknown, or the earliest that its machine allows', () => {
-    fc.assert(
-      fc.property(aRun, ({ machine, node, days: life, inferred, seen, kubelet }) => {
-        const observedAt = new Date(NOW).toISOString();
-        const member = { kind: 'member', observedAt, role: 'control-plane', addresses: [], node: 'n-1' } as const;
-        const observations: Observation[] = [
-          { ...member, source: 'machines', name: 'Machine eksa-system/m-1', createdAt: days(machine) },
-          ...(node === undefined
-            ? []
-            : [{ ...member, source: 'nodes', name: 'Node n-1', createdAt: days(node) } as const]),
-          ...inferred.map(
-            (what): Observation => ({
-              kind: 'certificate',
-              source: 'machines',
-              observedAt,
-              what,
-              where: 'Machine eksa-system/m-1',
-              member: 'n-1',
-              basis: 'inference',
-              notBefore: days(machine),
-              notAfter: days(machine + life),
-              precisionMs: DAY,
-            }),
-          ),
-          ...seen.map(
-            ({ basis, notAfter, ...of }): Observation => ({
-              kind: 'certificate',
-              observedAt,
-              ...told(basis),
-              ...of,
-              basis,
-              notAfter: days(notAfter),
-            }),
-          ),
-          {
-            kind: 'certificate',
-            source: 'tls',
-            observedAt,
-            what: 'kubelet-serving',
-            where: '10.0.0.1:10250',
-            member: 'n-1',
-            basis: 'certificate',
-            notAfter: days(kubelet),
-          },
-        ];
-        const births = [machine, node ?? machine];
-        // Of one class the best source counts, and none that tells of a longer life than any has.
-        const ends = RUN.flatMap((what) => {
-          const said = seen.filter(
-            (one) =>
-              one.what === what &&
-              (one.basis === 'certificate' || !inferred.includes(what) || one.notAfter <= life + 2),
-          );
-          const basis = BASES.find((one) => said.some((other) => other.basis === one));
-          const best = said.filter((one) => one.basis === basis).map(({ notAfter }) => notAfter);
-          return basis === undefined ? [] : [{ what, basis, end: Math.min(...best) }];
-        });
-        const layerOf = (what: CertificateClass) => CERTIFICATE_CLASSES[what].layer;
-        for (const one of finished(knownCertificates(observations, new Set(), NOW))) {
-          const { what, best, notAfter, lives, renewed } = one;
-          if (best.basis !== 'inference') continue;
-          expect(inferred).toContain(what);
-          const sights = ends.filter(
-            ({ what: other, basis }) => basis === 'certificate' && layerOf(other) === layerOf(what),
-          );
-          const isRenewed = ends.some(({ end }) => end > (node ?? machine) + life + 2);
-          const byAge = Math.min(...births) + life;
-          const all = sights.length > 0 ? sights : isRenewed ? [] : ends;
-          const bound = Math.min(...(sights.length > 0 ? [] : [byAge]), ...all.map(({ end }) => end));
-          expect(best.notAfter).toBe(days(bound));
-          expect(new Date(notAfter).toISOString()).toBe(days(bound));
-          expect(lives.every((other) => other.notAfter === notAfter)).toBe(true);
-          expect(renewed !== undefined).toBe(sights.length === 0 && isRenewed);
         }
       }),
       { seed: SEED, numRuns: RUNS },

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Assessment } from '../../../lambdas/audit/assess.ts';
-import type { Observation } from '../../../lambdas/contracts/observation.ts';
+import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import { assess, certificate, codes, DAY, days, found, member, NOW, read, unread } from './fixtures.ts';
 
 const FIRST = '10.0.1.31';
@@ -20,27 +20,34 @@ function audited(...audits: readonly (readonly Observation[])[]): readonly Asses
   return results;
 }
 
+/** Of the machine cp-1, unless there is another one. */
+const machineAudited = (...audits: readonly (readonly Observation[])[]) =>
+  audited(...audits.map((seen) => [...(seen.some(({ kind }) => kind === 'member') ? [] : [cp()]), ...seen, ...lists]));
+const last = (results: readonly Assessment[]) => codes(results.at(-1) as Assessment).toSorted();
+
 describe('a server of a machine that answered at its second address', () => {
   const silent = (port: number, changes: Parameters<typeof unread>[1]) =>
     unread('tls', { where: `${FIRST}:${port}`, member: 'cp-1', ...changes });
+  const hidden = silent(6443, { what: 'kube-apiserver' });
+  const leaf = certificate({ where: `${SECOND}:6443`, member: 'cp-1' });
+  const atFirst = { ...leaf, where: `${FIRST}:6443` };
+  const elsewhere = cp('cp-1', ['10.0.1.77']);
 
   it('is missed when it usually hides', () => {
     const scheduler = certificate({ what: 'kube-scheduler', where: `${SECOND}:10259`, member: 'cp-1' });
-    const hidden = silent(10_259, { what: 'kube-scheduler', usual: true });
-    const [, lost] = audited([cp(), scheduler, ...lists], [cp(), hidden, ...lists]);
-    expect(lost && codes(lost)).toContain('warning SourceLost tls kube-scheduler');
-    expect(lost && found(lost, 'SourceLost')[0]).toMatchObject({ placeCount: 1, lastSeen: days(0) });
+    const results = machineAudited([scheduler], [silent(10_259, { what: 'kube-scheduler', usual: true })]);
+    expect(last(results)).toContain('warning SourceLost tls kube-scheduler');
+    expect(results.map((one) => found(one, 'SourceLost'))[1]).toMatchObject([{ placeCount: 1, lastSeen: days(0) }]);
   });
 
   it('still sends along what has ended', () => {
-    const leaf = certificate({ where: `${SECOND}:6443`, member: 'cp-1' });
     const along = { ...leaf, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: days(-1) } as const;
-    const results = audited(
-      [cp(), leaf, along, ...lists],
-      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
+    const results = machineAudited(
+      [leaf, along],
+      [hidden],
       // Its Node has another address by now, and none.
-      [cp('cp-1', ['10.0.1.77']), silent(6443, { what: 'kube-apiserver', where: '10.0.1.77:6443' }), ...lists],
-      [cp('cp-1', []), silent(6443, { what: 'kube-apiserver', where: 'cp-1:6443' }), ...lists],
+      [elsewhere, { ...hidden, where: '10.0.1.77:6443' }],
+      [cp('cp-1', []), { ...hidden, where: 'cp-1:6443' }],
     );
     for (const result of results)
       expect(codes(result)).toContain(`critical CertificateExpired ca-bundle ${SECOND}:6443 #2`);
@@ -49,47 +56,31 @@ describe('a server of a machine that answered at its second address', () => {
   });
 
   it('still has the certificate that its kubelet made', () => {
-    const own = certificate({
-      what: 'kubelet-self-signed',
-      where: `${SECOND}:10250`,
-      member: 'cp-1',
-      notAfter: days(-1),
-    });
-    const results = audited(
-      [cp(), own, ...lists],
-      [cp(), silent(10_250, { what: 'kubelet-serving' }), ...lists],
-      [cp('cp-1', ['10.0.1.77']), silent(10_250, { what: 'kubelet-serving', where: '10.0.1.77:10250' }), ...lists],
-    );
+    const own = { ...leaf, what: 'kubelet-self-signed', where: `${SECOND}:10250`, notAfter: days(-1) } as const;
+    const kubelet = silent(10_250, { what: 'kubelet-serving' });
+    const results = machineAudited([own], [kubelet], [elsewhere, { ...kubelet, where: '10.0.1.77:10250' }]);
     for (const result of results)
       expect(codes(result)).toContain('warning CertificateExpired kubelet-self-signed cp-1');
   });
 
   it('is well when another address of it answers', () => {
-    const [, , back] = audited(
-      [cp(), certificate({ where: `${SECOND}:6443`, member: 'cp-1', notAfter: days(-1) }), ...lists],
-      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
-      [cp(), certificate({ where: `${FIRST}:6443`, member: 'cp-1' }), ...lists],
-    );
-    expect(back && codes(back)).toEqual([]);
+    expect(last(machineAudited([{ ...leaf, notAfter: days(-1) }], [hidden], [atFirst]))).toEqual([]);
   });
 
   it('is not unreachable when it answers elsewhere with something that is no certificate', () => {
-    const malformed = silent(6443, { what: 'kube-apiserver', where: `${SECOND}:6443`, problem: 'malformed' });
-    const [, , answered] = audited(
-      [cp(), certificate({ where: `${FIRST}:6443`, member: 'cp-1' }), ...lists],
-      [cp(), silent(6443, { what: 'kube-apiserver' }), ...lists],
-      [cp(), malformed, ...lists],
-    );
-    expect(answered && codes(answered)).toEqual(['warning CertificateUnreadable tls kube-apiserver']);
+    const malformed = { ...hidden, where: `${SECOND}:6443`, problem: 'malformed' } as const;
+    const expected = ['warning CertificateUnreadable tls kube-apiserver'];
+    expect(last(machineAudited([atFirst], [hidden], [malformed]))).toEqual(expected);
   });
 });
 
 it('an endpoint that is looked at no more is forgotten, although another one does not answer at the same port', () => {
   const ended = certificate({ what: 'endpoint', where: '10.0.2.1:443', notAfter: days(-1) });
   const other = unread('tls', { what: 'endpoint', where: '10.0.2.2:443' });
-  const [before, after] = audited([ended, read('tls')], [other, read('tls')]);
-  expect(before && codes(before)).toEqual(['critical CertificateExpired endpoint 10.0.2.1:443']);
-  expect(after && codes(after)).toEqual(['warning Unreachable tls endpoint']);
+  expect(audited([ended, read('tls')], [other, read('tls')]).map(codes)).toEqual([
+    ['critical CertificateExpired endpoint 10.0.2.1:443'],
+    ['warning Unreachable tls endpoint'],
+  ]);
 });
 
 it('a place that does not answer is told until it does, also as what it was looked at for before', () => {
@@ -106,11 +97,9 @@ it('a place that does not answer is told until it does, also as what it was look
 });
 
 it('a server of a machine whose place has no port is one place', () => {
-  const [, after] = audited(
-    [cp(), certificate({ where: 'cp-1', member: 'cp-1', notAfter: days(-1) }), ...lists],
-    [cp(), unread('tls', { where: 'cp-1', what: 'kube-apiserver', member: 'cp-1' }), ...lists],
-  );
-  expect(after && codes(after)).toContain('critical CertificateExpired kube-apiserver cp-1');
+  const ended = certificate({ where: 'cp-1', member: 'cp-1', notAfter: days(-1) });
+  const silent = unread('tls', { where: 'cp-1', what: 'kube-apiserver', member: 'cp-1' });
+  expect(last(machineAudited([ended], [silent]))).toContain('critical CertificateExpired kube-apiserver cp-1');
 });
 
 it('a Node that got another name while its server does not answer takes nothing with it', () => {
@@ -147,11 +136,12 @@ describe('a server of the control plane that shows a certificate without proof',
     ['that of a kubelet', { commonName: 'system:node:worker-3' }, [soon, warned]],
     ['an authority', { isAuthority: true }, [soon, warned]],
   ])('still has the one before: %s', (_, lack, expected) => {
-    const results = audited(
-      [cp(), issued, ...lists],
-      [cp(), { ...other, ...lack }, ...lists],
-      [cp('cp-1', [SECOND]), { ...other, ...lack, where: `${SECOND}:6443` }, ...lists],
-      [cp(), other, ...lists],
+    const shown = { ...other, ...lack };
+    const results = machineAudited(
+      [issued],
+      [shown],
+      [cp('cp-1', [SECOND]), { ...shown, where: `${SECOND}:6443` }],
+      [other],
     );
     const [before, ...later] = results.map((result) => codes(result).toSorted());
     expect(before).toEqual([soon]);
@@ -164,32 +154,19 @@ describe('a server of the control plane that shows a certificate without proof',
 
   it('still has the one before: one whose key it hangs up before it proves', () => {
     const { keyProven: _, ...unproven } = other;
-    const results = audited([cp(), issued, ...lists], [cp(), unproven, ...lists], [cp(), other, ...lists]);
+    const results = machineAudited([issued], [unproven], [other]);
     expect(results.map(codes)).toEqual([[soon], [soon], []]);
   });
 
-  it('is believed no more than what else is known of it', () => {
-    const status = certificate({
-      source: 'machines',
-      where: 'Machine eksa-system/cp-1',
-      member: 'cp-1',
-      basis: 'status',
-      notAfter: days(3),
-    });
-    const seen = (lack: object) => codes(assess([cp(), status, { ...other, ...lack }, ...lists, read('machines')]));
-    expect(seen({ issuedByCluster: false })).toContain(soon);
-    expect(seen({})).not.toContain(soon);
-  });
-
-  it('counts where it ends before what else is known of it', () => {
-    const status = certificate({
-      source: 'machines',
-      where: 'Machine eksa-system/cp-1',
-      member: 'cp-1',
-      basis: 'status',
-    });
-    const shown = { ...issued, issuedByCluster: false };
-    expect(codes(assess([cp(), status, shown, ...lists, read('machines')]))).toContain(soon);
+  it('is believed no more than what else is known of it, and counts where it ends before that', () => {
+    const where = 'Machine eksa-system/cp-1';
+    const status = certificate({ source: 'machines', where, member: 'cp-1', basis: 'status' });
+    const seen = (...both: readonly CertificateObservation[]) =>
+      codes(assess([cp(), ...both, ...lists, read('machines')]));
+    const soonSaid = { ...status, notAfter: days(3) };
+    expect(seen(soonSaid, { ...other, issuedByCluster: false })).toContain(soon);
+    expect(seen(soonSaid, other)).not.toContain(soon);
+    expect(seen(status, { ...issued, issuedByCluster: false })).toContain(soon);
   });
 
   it('is not believed beside another one that ends before it, whose end is the only one then', () => {
@@ -200,44 +177,33 @@ describe('a server of the control plane that shows a certificate without proof',
 
   it('is ordinary where none was proven before: it may be renewed', () => {
     const foreign = { ...issued, issuedByCluster: false };
-    const results = audited(
-      [cp(), foreign, ...lists],
-      [cp(), { ...foreign, ...other, issuedByCluster: false }, ...lists],
-    );
-    expect(results.map((result) => codes(result).includes(soon))).toEqual([true, false]);
+    const renewedOnce = machineAudited([foreign], [{ ...foreign, ...other, issuedByCluster: false }]);
+    expect(renewedOnce.map((result) => codes(result).includes(soon))).toEqual([true, false]);
     // etcd of TLS 1.2 hangs up before its key is proven.
     const { keyProven: _, issuedByCluster: _issued, ...etcd } = { ...issued, what: 'etcd-server' as const };
     const renewed = { ...etcd, fingerprint: 'c', notAfter: days(300) };
-    const [, after] = audited([cp(), etcd, ...lists], [cp(), renewed, ...lists]);
-    expect(after && codes(after).filter((line) => line.includes('etcd'))).toEqual([]);
+    expect(last(machineAudited([etcd], [renewed])).filter((line) => line.includes('etcd'))).toEqual([]);
   });
 
   it('is told for as long as it is shown, also while its authorities cannot be read', () => {
     const { issuedByCluster: _, ...unknown } = other;
-    const results = audited(
-      [cp(), issued, ...lists, read('cluster-secrets')],
-      [cp(), { ...unknown, issuedByCluster: false }, ...lists, read('cluster-secrets')],
-      [cp(), unknown, ...lists, unread('cluster-secrets')],
+    const results = machineAudited(
+      [issued, read('cluster-secrets')],
+      [{ ...unknown, issuedByCluster: false }, read('cluster-secrets')],
+      [unknown, unread('cluster-secrets')],
     );
     expect(results.map((result) => codes(result).includes(warned))).toEqual([false, true, true]);
   });
 
   it('is told at the endpoint too, where the machine behind it shows its own', () => {
     const endpoint = { ...issued, member: undefined, where: 'api.example.com:6443' };
-    const [, after] = audited(
-      [cp(), issued, endpoint, ...lists],
-      [cp(), issued, { ...endpoint, fingerprint: 'b', issuedByCluster: false }, ...lists],
-    );
-    expect(after && codes(after).toSorted()).toEqual([soon, warned]);
+    const forged = { ...endpoint, fingerprint: 'b', issuedByCluster: false };
+    expect(last(machineAudited([issued, endpoint], [issued, forged]))).toEqual([soon, warned]);
   });
 
   it('is gone with its machine', () => {
-    const [, , after] = audited(
-      [cp(), issued, ...lists],
-      [cp(), { ...other, issuedByCluster: false }, ...lists],
-      [cp('cp-2'), { ...other, member: 'cp-2' }, ...lists],
-    );
-    expect(after && codes(after)).toEqual([]);
+    const forged = { ...other, issuedByCluster: false };
+    expect(last(machineAudited([issued], [forged], [cp('cp-2'), { ...other, member: 'cp-2' }]))).toEqual([]);
   });
 });
 
@@ -251,23 +217,20 @@ describe('a kubelet whose certificate the cluster issued', () => {
 
   it('and which shows a self-signed one now is told, for as long as it is so', () => {
     const audits = [[issued], [silent], [own], [own], [silent], [own], [{ ...issued, notAfter: days(300) }]];
-    const results = audited(...audits.map((seen) => [worker, ...seen, ...lists]));
+    const results = machineAudited(...audits.map((seen) => [worker, ...seen]));
     expect(results.map((one) => codes(one).includes(warned))).toEqual([false, false, true, true, true, true, false]);
     const [finding] = found(results[2] as Assessment, 'IssuerUnknown');
     expect(finding?.facts).toMatchObject({ isIssuedBefore: true });
   });
 
   it('is another one when it is another machine', () => {
-    const results = audited(
-      [worker, issued, ...lists],
-      [member({ name: 'Node worker-9', node: 'worker-9' }), { ...own, member: 'worker-9' }, ...lists],
-    );
-    expect(results.map(codes)[1]).toEqual([]);
+    const another = member({ name: 'Node worker-9', node: 'worker-9' });
+    const results = machineAudited([worker, issued], [another, { ...own, member: 'worker-9' }]);
+    expect(last(results)).toEqual([]);
   });
 
   it('never did: then its own is ordinary', () => {
-    const results = audited([worker, own, ...lists], [worker, own, ...lists]);
-    expect(results.map(codes)).toEqual([[], []]);
+    expect(machineAudited([worker, own], [worker, own]).map(codes)).toEqual([[], []]);
   });
 });
 

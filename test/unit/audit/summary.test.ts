@@ -8,26 +8,21 @@ import { read } from '../../../lambdas/contracts/contract.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { finished } from '../../../lambdas/steps.ts';
+import type { CertificateClass } from '../../../lambdas/tables/certificate-classes.ts';
 import type { IssuedVerdict } from '../../../lambdas/tables/issued-verdicts.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { valueOf } from '../contracts/value-of.ts';
 import { at, DAY, expiryFinding, MINUTE } from '../fleet/values.ts';
-import { assess } from './fixtures.ts';
+import { assess, certificate as plain, read as readAt, unread } from './fixtures.ts';
 import { createPki } from './sources/certificates.ts';
 
 function snapshot(changed: Partial<Snapshot> = {}): Snapshot {
   return { version: 1, cluster: 'paris', provider: 'eks', auditedAt: at(), observations: [], findings: [], ...changed };
 }
 
-const certificate = (what: CertificateObservation['what'], where: string, days: number): CertificateObservation => ({
-  kind: 'certificate',
-  source: 'tls',
-  observedAt: at(),
-  what,
-  where,
-  basis: 'certificate',
-  notAfter: at(days * DAY),
-});
+const certificate = (what: CertificateObservation['what'], where: string, days: number): CertificateObservation =>
+  plain({ what, where, notBefore: undefined, notAfter: at(days * DAY) });
+const summaryAt = (changed: Partial<Snapshot>) => summaryOf(snapshot(changed), { durationMs: 1 });
 
 describe('summaryOf', () => {
   describe('counts verdicts', () => {
@@ -45,7 +40,7 @@ describe('summaryOf', () => {
       issuedTo(2, 'proven', 'AutoApproved'),
       issuedTo(3, 'names-another'),
     ];
-    const summary = summaryOf(snapshot({ observations }), { durationMs: 1 });
+    const summary = summaryAt({ observations });
 
     it('of each certificate once', () => {
       expect(summary.issued).toEqual({ ...verdicts, 'names-another': 1, 'not-proven': 1, proven: 1 });
@@ -81,7 +76,7 @@ describe('summaryOf', () => {
     (time) => {
       const said = { ...certificate('kubelet-serving', 'metrics of kubelet a', 0), basis: 'status' } as const;
       const assessment = assess([{ ...said, notAfter: new Date(time).toISOString() }]);
-      const summary = summaryOf(snapshot(assessment), { durationMs: 1 });
+      const summary = summaryAt(assessment);
       expect(summary.ends).toHaveLength(1);
       expect(read(AuditSummary, structuredClone(summary))).toMatchObject({ ok: true });
     },
@@ -96,7 +91,7 @@ describe('summaryOf', () => {
       [0, Date.parse('9999-12-31T23:59:59-23:59')],
     ] as const) {
       const seen = certificateObservation(told, { ...known.certificate, notBefore, notAfter }, 'eks');
-      const summary = summaryOf(snapshot(assess([seen])), { durationMs: 1 });
+      const summary = summaryAt(assess([seen]));
       expect(summary.ends).toHaveLength(1);
       expect(read(AuditSummary, structuredClone(summary))).toMatchObject({ ok: true });
     }
@@ -121,36 +116,20 @@ describe('summaryOf', () => {
     const finding = (object: string) => expiryFinding({ code: 'RenewalErrors', object });
     const other = expiryFinding({ object: 'kubelet-serving mended' });
     const findings = [...['kubelet-serving a', 'kubelet-serving b', 'kubelet-client b'].map(finding), other];
-    expect(summaryOf(snapshot({ observations, findings }), { durationMs: 1 }).renewErrors).toBe(5);
+    expect(summaryAt({ observations, findings }).renewErrors).toBe(5);
     const endless = [...observations, renewal('a', 'kubelet-serving', Number.MAX_SAFE_INTEGER)];
-    const { renewErrors } = summaryOf(snapshot({ observations: endless, findings }), { durationMs: 1 });
+    const { renewErrors } = summaryAt({ observations: endless, findings });
     expect(renewErrors).toBe(Number.MAX_SAFE_INTEGER);
-    expect(summaryOf(snapshot({ observations }), { durationMs: 1 })).not.toHaveProperty(
-      'renewErrors',
-      expect.anything(),
-    );
+    expect(summaryAt({ observations })).not.toHaveProperty('renewErrors', expect.anything());
   });
 
   it('has the end that counts, never later than what was seen last', () => {
     const old = { ...certificate('kube-apiserver', '10.0.0.1:6443', 300), member: 'cp', observedAt: at(-DAY) };
-    const later: CertificateObservation = {
-      ...old,
-      basis: 'status',
-      source: 'machines',
-      notAfter: at(5 * DAY),
-      observedAt: at(),
-    };
-    const observations = [
-      old,
-      later,
-      {
-        ...certificate('kube-apiserver', 'Secret x', 300),
-        member: 'cp',
-        fingerprint: 'f'.repeat(64),
-        observedAt: at(-2 * DAY),
-      },
-    ];
-    const seen = snapshot({ observations });
+    const later = { ...old, basis: 'status', source: 'machines', notAfter: at(5 * DAY), observedAt: at() } as const;
+    const stored = { member: 'cp', fingerprint: 'f'.repeat(64), observedAt: at(-2 * DAY) };
+    const seen = snapshot({
+      observations: [old, later, { ...certificate('kube-apiserver', 'Secret x', 300), ...stored }],
+    });
     const { ends } = summaryOf(seen, { durationMs: 1 });
     const [group] = certificateGroups(seen, Date.parse(at()));
     expect(ends).toMatchObject([{ what: 'kube-apiserver', count: 1, notAfter: at(5 * DAY) }]);
@@ -162,57 +141,44 @@ describe('summaryOf', () => {
       expiryFinding({ what: 'tls-secret', object: `tls-secret Secret t/s${n}`, severity: 'critical' }),
     );
     const own = expiryFinding({ what: 'kube-apiserver', object: 'kube-apiserver cp-1', severity: 'warning' });
-    const { findings } = summaryOf(snapshot({ findings: [...secrets, own] }), { durationMs: 1 });
+    const { findings } = summaryAt({ findings: [...secrets, own] });
     expect(findings).toContainEqual(own);
     expect(findings.length).toBeGreaterThan(5);
   });
 
   it('shows of every kind the most urgent one, however many there are of another kind', () => {
+    const critical = (what: CertificateClass, object: string, due: number, code?: 'CertificateExpired') =>
+      expiryFinding({
+        what,
+        object: `${what} ${object}`,
+        severity: 'critical',
+        due: at(due * DAY),
+        ...(code && { code }),
+      });
     const kinds = ['kube-apiserver', 'control-plane-clients', 'etcd-server', 'etcd-peer'] as const;
     const forged = kinds.flatMap((what) =>
-      Array.from({ length: 30 }, (_, n) =>
-        expiryFinding({
-          code: 'CertificateExpired',
-          what,
-          object: `${what} aaa-${n}`,
-          severity: 'critical',
-          due: at(-DAY),
-        }),
-      ),
+      Array.from({ length: 30 }, (_, n) => critical(what, `aaa-${n}`, -1, 'CertificateExpired')),
     );
-    const real = expiryFinding({
-      code: 'CertificateExpiring',
-      what: 'kube-apiserver',
-      object: 'kube-apiserver cp-1',
-      severity: 'critical',
-      due: at(4 * DAY),
-    });
-    const later = { ...real, object: 'kube-apiserver cp-2', due: at(5 * DAY) };
-    const authority = expiryFinding({
-      what: 'cluster-ca',
-      object: 'cluster-ca x',
-      severity: 'critical',
-      due: at(9 * DAY),
-    });
+    const real = critical('kube-apiserver', 'cp-1', 4);
+    const later = critical('kube-apiserver', 'cp-2', 5);
+    const authority = critical('cluster-ca', 'x', 9);
     const sorted = [...forged, real, later, authority].toSorted(byUrgency);
-    const { findings } = summaryOf(snapshot({ findings: sorted }), { durationMs: 1 });
+    const { findings } = summaryAt({ findings: sorted });
     expect(findings).toContainEqual(real);
     expect(findings).toContainEqual(authority);
     expect(findings).toEqual(findings.toSorted(byUrgency));
   });
 
   it('names the sources of this audit, and none that it only remembers', () => {
-    const told = { observedAt: at() };
-    const unread = { problem: 'timeout', message: 'm', remedy: 'r' };
     const observations: readonly Observation[] = [
-      { kind: 'read', source: 'tls', ...told, count: 1 },
-      { kind: 'unread', source: 'machines', ...told, ...unread },
-      { kind: 'unread', source: 'tls', ...told, where: '10.0.0.1:10250', ...unread },
-      { kind: 'read', source: 'nodes', ...told, count: 1 },
-      { kind: 'off', source: 'tls-secrets', ...told, why: 'not opted in' },
-      { kind: 'read', source: 'webhooks', observedAt: at(-MINUTE), count: 1 },
+      readAt('tls'),
+      unread('machines'),
+      unread('tls', { where: '10.0.0.1:10250' }),
+      readAt('nodes'),
+      { kind: 'off', source: 'tls-secrets', observedAt: at(), why: 'not opted in' },
+      readAt('webhooks', Date.parse(at(-MINUTE))),
     ];
-    expect(summaryOf(snapshot({ observations }), { durationMs: 1 }).sources).toEqual({
+    expect(summaryAt({ observations }).sources).toEqual({
       read: ['nodes', 'tls'],
       unread: ['machines'],
       off: ['tls-secrets'],
@@ -244,7 +210,7 @@ describe('summaryOf', () => {
 
   it('of a thousand clusters with many findings is under 8 MB', () => {
     const findings = Array.from({ length: 40 }, (_, n) => expiryFinding({ object: `kubelet worker-${n}.example.com` }));
-    const summary = summaryOf(snapshot({ findings }), { durationMs: 1 });
+    const summary = summaryAt({ findings });
     expect(summary.findings.length).toBeGreaterThan(10);
     expect(1_000 * Buffer.byteLength(JSON.stringify(summary))).toBeLessThan(6_500_000);
   });

@@ -7,29 +7,22 @@ import type { ExpiryFinding } from '../../../lambdas/contracts/finding.ts';
 import type { CertificateObservation, Observation } from '../../../lambdas/contracts/observation.ts';
 import type { Snapshot } from '../../../lambdas/contracts/snapshot.ts';
 import { at, DAY, expiryFinding, MINUTE, NOW } from '../fleet/values.ts';
+import { certificate as plain, read as readAt, unread } from './fixtures.ts';
 import { decodeSnapshot, encodeSnapshot } from './stored-snapshot.ts';
 
 const QUARTER = 15 * MINUTE;
 const HOUR = 60 * MINUTE;
 
-const certificate = (when: number, changed: Partial<CertificateObservation> = {}): CertificateObservation => ({
-  kind: 'certificate',
-  source: 'tls',
-  observedAt: at(when),
-  what: 'kube-apiserver',
-  where: '10.0.0.1:6443',
-  basis: 'certificate',
-  notBefore: at(-30 * DAY),
-  notAfter: at(300 * DAY),
-  fingerprint: 'a'.repeat(64),
-  ...changed,
-});
-const read = (when: number, source: Observation['source'] = 'tls'): Observation => ({
-  kind: 'read',
-  source,
-  observedAt: at(when),
-  count: 1,
-});
+const certificate = (when: number, changed: Partial<CertificateObservation> = {}) =>
+  plain({
+    observedAt: at(when),
+    where: '10.0.0.1:6443',
+    notBefore: at(-30 * DAY),
+    notAfter: at(300 * DAY),
+    fingerprint: 'a'.repeat(64),
+    ...changed,
+  });
+const read = (when: number) => readAt('tls', Date.parse(at(when)));
 const clock = (when: number, skewMs: number): Observation => ({
   kind: 'clock',
   source: 'clock',
@@ -93,12 +86,10 @@ describe('worthWriting', () => {
   });
 
   it('writes a failure and its end, and not that it goes on', () => {
-    const told = { kind: 'unread', source: 'tls', problem: 'refused', message: 'm', remedy: 'r' } as const;
-    const failed = (when: number) => snapshot(when, [certificate(0), { ...told, observedAt: at(when) }]);
-    const worth = (one: Snapshot, other: Snapshot) => worthWriting(one, other);
-    expect(worth(BEFORE, failed(QUARTER))).toBe(true);
-    expect(worth(failed(0), failed(QUARTER))).toBe(false);
-    expect(worth(failed(0), again(QUARTER))).toBe(true);
+    const failed = (when: number) => snapshot(when, [certificate(0), unread('tls', { observedAt: at(when) })]);
+    expect(worthWriting(BEFORE, failed(QUARTER))).toBe(true);
+    expect(worthWriting(failed(0), failed(QUARTER))).toBe(false);
+    expect(worthWriting(failed(0), again(QUARTER))).toBe(true);
   });
 
   it('does not take the noise of a clock for news, and a clock that goes wrong for none', () => {
@@ -138,27 +129,20 @@ describe('worthWriting', () => {
           seen = changed ?? seen;
           now += minutes * MINUTE;
           const observedAt = new Date(now).toISOString();
-          const told = { source: 'tls' as const, observedAt };
-          const failed = { kind: 'unread' as const, ...told, problem: 'timeout', message: 'm', remedy: 'r' };
           const certificates = seen.map(({ where: place, days }) =>
             certificate(0, { where: place, observedAt, notAfter: at(days * DAY) }),
           );
-          const seenThen: Readonly<Record<typeof how, readonly Observation[]>> = {
-            read: [...certificates, { kind: 'read' as const, ...told, count: 1 }],
-            'usually hidden': [
-              ...certificates.filter(({ where: place }) => place !== '10.0.0.3:6443'),
-              { ...failed, where: '10.0.0.3:6443', what: 'kube-apiserver' as const, usual: true },
-              { kind: 'read' as const, ...told, count: 1 },
-            ],
-            'place fails': [
-              ...certificates.slice(1),
-              { ...failed, where: '10.0.0.1:6443', what: 'kube-apiserver' as const },
-              { kind: 'read' as const, ...told, count: 1 },
-            ],
-            'source fails': [failed],
+          const done = readAt('tls', now);
+          const silent = (n: number, more: object = {}) =>
+            unread('tls', { observedAt, where: `10.0.0.${n}:6443`, what: 'kube-apiserver', ...more });
+          const shown = certificates.filter(({ where: place }) => place !== '10.0.0.3:6443');
+          const observations = {
+            read: [...certificates, done],
+            'usually hidden': [...shown, silent(3, { usual: true }), done],
+            'place fails': [...certificates.slice(1), silent(1), done],
+            'source fails': [unread('tls', { observedAt })],
             'not looked at': [],
-          };
-          const observations = seenThen[how];
+          }[how];
           const assessed = (previous: Snapshot | undefined): Snapshot => ({
             ...snapshot(0, [], { auditedAt: observedAt }),
             ...assessExpiry({ id: 'paris', provider: 'eks-anywhere' }, observations, previous, DEFAULT_THRESHOLDS, now),

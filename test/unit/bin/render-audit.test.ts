@@ -68,17 +68,19 @@ function render(
   return draw(lines, { colours, width });
 }
 
+/** The first line of these findings. */
+const headline = (findings: Parameters<typeof reportOf>[1], ...groups: AuditView['groups']) =>
+  render({ report: reportOf([], findings), groups }).split('\n')[0];
+
 describe('the table of an audit', () => {
   it('tells the whole story in its first line', () => {
     expect(render().split('\n')[0]).toBe(
       '✖ berlin · EKS Anywhere · 5 certificates: the etcd server certificate at 10.0.1.31:6443 expires in 11 days, on 2026-12-03 08:11 UTC',
     );
-    expect(render({ report: reportOf([], [NOT_VISIBLE]), groups: [WELL] }).split('\n')[0]).toBe(
+    expect(headline([NOT_VISIBLE], WELL)).toBe(
       '✔ berlin · EKS Anywhere · 1 certificate: all healthy; cluster CA expires first, in 8.7 y (2035-08-14)',
     );
-    expect(render({ report: reportOf(), groups: [] }).split('\n')[0]).toBe(
-      '· berlin · EKS Anywhere · 0 certificates: none was seen',
-    );
+    expect(headline([])).toBe('· berlin · EKS Anywhere · 0 certificates: none was seen');
   });
 
   it('says below it which server was asked', () => {
@@ -197,39 +199,36 @@ describe('the table of an audit', () => {
   });
 
   it('says what expires first, although places did not answer', () => {
-    const report = reportOf([], [{ ...UNREACHABLE, placeCount: 66 }]);
-    expect(render({ report, groups: [WELL] }).split('\n')[0]).toMatch(
+    const silent = { ...UNREACHABLE, placeCount: 66 };
+    const [ago, weak] = [new Date(NOW - 1).toISOString(), { ...WELL, severity: 'warning' } as const];
+    expect(headline([silent], WELL)).toMatch(
       /: 66 places did not answer; of what is known, cluster CA expires first, in 8\.7 y \(2035-08-14\)$/,
     );
     // An expired certificate is never told as one that expires.
-    const expired = { ...WELL, first: { ...WELL.first, notAfter: new Date(NOW - 1).toISOString() } };
-    expect(render({ report, groups: [expired] }).split('\n')[0]).toMatch(
+    expect(headline([silent], { ...WELL, first: { ...WELL.first, notAfter: ago } })).toMatch(
       /: 10\.0\.1\.32:2379 \(etcd server\) does not answer \(timeout: no answer within 5 s\)$/,
     );
-    const given = auditRepeat({ kubeconfig: 'k', handshakes: false });
-    expect(render({ report, groups: [WELL] }, given)).not.toContain('If your network');
-    expect(render({ report, groups: [WELL] })).toContain(
-      '\n  Next  kubectl certmarshal audit --kubeconfig k --no-handshakes\n',
-    );
-    expect(render({ report, groups: [WELL] }, given)).toContain('  Next  kubectl certmarshal probe 10.0.1.32:2379\n');
-    expect(render({ report: reportOf([certificateOf()], [UNREACHABLE]), groups: [WELL] })).toContain(
-      '  Next  kubectl certmarshal probe 10.0.1.32:2379\n',
-    );
     // Groups are sorted by severity: a weak key comes before an earlier expiry.
-    const weak = { ...WELL, severity: 'warning' } as const;
     const soon = groupOf({ severity: 'info', title: 'etcd server' });
-    expect(render({ report, groups: [weak, soon] }).split('\n')[0]).toMatch(/ known, etcd server expires first, in /);
+    expect(headline([silent], weak, soon)).toMatch(/ known, etcd server expires first, in /);
     // What needs a person comes before an earlier expiry that does not.
-    const expiring = findingOf({ severity: 'warning', what: 'etcd-ca' });
+    const expiring = findingOf({ severity: 'warning', what: 'etcd-ca', due: '2026-12-13T00:00:00.000Z' });
     // By layer.
     const later = findingOf({ severity: 'warning', due: '2027-01-15T00:00:00.000Z' });
-    const both = reportOf(
-      [],
-      [{ ...UNREACHABLE, placeCount: 66 }, later, { ...expiring, due: '2026-12-13T00:00:00.000Z' }],
-    );
-    expect(render({ report: both, groups: [weak, soon] }).split('\n')[0]).toMatch(
+    expect(headline([silent, later, expiring], weak, soon)).toMatch(
       / known, the etcd CA certificate at 10\.0\.1\.31:6443 expires in 21 days, on 2026-12-13 00:00 UTC$/,
     );
+  });
+
+  it.each([
+    ['many places', 66, undefined, 'audit --kubeconfig k --no-handshakes'],
+    ['many places, without handshakes', 66, false, 'probe 10.0.1.32:2379'],
+    ['one place', 1, undefined, 'probe 10.0.1.32:2379'],
+  ])('says what is next where %s did not answer', (_, placeCount, handshakes, next) => {
+    const report = reportOf([certificateOf()], [{ ...UNREACHABLE, placeCount }]);
+    const text = render({ report, groups: [WELL] }, auditRepeat({ kubeconfig: 'k', handshakes }));
+    expect(text).toContain(`\n  Next  kubectl certmarshal ${next}\n`);
+    expect(text.includes('If your network')).toBe(handshakes !== false);
   });
 
   it('begins with what was not read where that is the headline', () => {
