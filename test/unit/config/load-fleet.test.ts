@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
 import { type ApprovalPolicy, DEFAULT_POLICY, everywhere } from '../../../lambdas/approval/policy.ts';
 import { DEFAULT_AUDIT, DEFAULT_FLEET, DEFAULT_ROLLOUTS } from '../../../lambdas/config/fleet.ts';
 import { FleetConfigError, parseFleet } from '../../../lambdas/config/load-fleet.ts';
@@ -17,6 +18,8 @@ function policy(text: string): ApprovalPolicy | undefined {
 }
 
 const DAY_MS = 86_400_000;
+/** What an entry of discovery has that says nothing else. */
+const FOUND = { role: 'certmarshal-spoke', sessionTags: {}, include: {}, exclude: { names: [] }, accessEntries: [] };
 const AUTHORITY = {
   warning: { share: 0.1, floorMs: 365 * DAY_MS },
   critical: { share: 0.05, floorMs: 90 * DAY_MS },
@@ -38,17 +41,7 @@ describe('parseFleet', () => {
   it('means the EKS clusters of the own account and Region by the file we ship, and writes nothing yet', () => {
     expect(fleet(SHIPPED)).toEqual({
       ...DEFAULT_FLEET,
-      discovery: [
-        {
-          accounts: ['self'],
-          regions: ['self'],
-          role: 'certmarshal-spoke',
-          sessionTags: {},
-          include: {},
-          exclude: { names: [] },
-          accessEntries: [],
-        },
-      ],
+      discovery: [{ ...FOUND, accounts: ['self'], regions: ['self'] }],
       policies: [{ ...DEFAULT_POLICY, mode: everywhere('observe') }],
     });
   });
@@ -157,102 +150,26 @@ policies:
     mode: observe
     onHostile: deny
 `;
+    const { version: _, ...written } = parse(text);
     expect(fleet(text)).toEqual({
-      discovery: [
-        {
-          accounts: ['self'],
-          regions: ['us-gov-west-1'],
-          role: 'certmarshal-spoke',
-          sessionTags: {},
-          include: {},
-          exclude: { names: [] },
-          accessEntries: ['dublin-prod'],
-          auditSecrets: true,
-        },
-        {
-          accounts: ['self', '011122223333'],
-          regions: ['eu-central-1', 'us-gov-east-1'],
-          role: 'sweeper',
-          externalId: 'id:1/2',
-          sessionTags: { team: 'platform' },
-          include: { names: ['*-prod'], tags: { certmarshal: 'true', empty: '' } },
-          exclude: { tags: { 'aws:cloudformation:stack-name': 'old' } },
-          lane: 'onprem',
-          accessEntries: [],
-        },
-      ],
-      managementClusters: [
-        {
-          name: 'berlin-mgmt',
-          namespace: 'platform',
-          kubeconfigSecret: SECRET,
-          authenticatorId: '0f5b1f0a-7d3c-4e0b-9a53-2f6f0c1d2e3a',
-          lane: 'onprem',
-          serviceCidrs: ['10.96.0.0/12'],
-          eksAnywhereNamespace: 'platform',
-          kubeletMetrics: true,
-          workloadClusters: {
-            namespaces: ['eksa-system', 'team-a'],
-            include: { names: ['berlin-*'] },
-            exclude: { names: ['*-test'] },
-            kubeconfigSecrets: { 'berlin-prod': SECRET },
-            eksAnywhereNamespaces: { 'berlin-prod': 'team-b' },
-            kubeconfigsFromManagementCluster: true,
-          },
-        },
-      ],
-      lanes: [
-        {
-          name: 'onprem',
-          vpcId: 'vpc-0a1b2c3d',
-          subnetIds: ['subnet-0a1b2c3d4e5f60718'],
-          securityGroupIds: ['sg-0a1b2c3d'],
-          handshakes: false,
-        },
-      ],
-      hub: {
-        account: '999988887777',
-        region: 'eu-central-1',
-        kmsKeyArn: KEY,
-        reservedConcurrency: 20,
-        architecture: 'x86_64',
-        webhook: true,
-      },
-      clusters: [
-        {
-          name: 'berlin-prod',
-          id: 'berlin-prod-2',
-          provider: 'eks-anywhere',
-          kubeconfigSecret: SECRET,
-          authenticatorId: '1A5B1F0A-7d3c-4e0b-9a53-2f6f0c1d2e3a',
-          managementKubeconfigSecret: SECRET,
-          namespace: 'team-a',
-          serviceCidrs: ['10.96.0.0/12', 'fd00:96::/108'],
-          lane: 'onprem',
-        },
-        {
-          name: 'dublin',
-          id: 'dublin',
-          provider: 'eks',
-          kubeconfigSecret: SECRET,
-          namespace: 'eksa-system',
-          lane: 'default',
-          auditSecrets: true,
-          kubeletMetrics: false,
-        },
-      ],
+      ...written,
+      discovery: written.discovery.map((entry: object) => ({ ...FOUND, ...entry })),
+      clusters: written.clusters.map((cluster: { name: string }) => ({
+        id: cluster.name,
+        namespace: 'eksa-system',
+        lane: 'default',
+        ...cluster,
+      })),
       audit: {
         everyMinutes: 120,
+        accept: [],
         thresholds: {
           default: { warning: { share: 0.3, floorMs: 30 * DAY_MS }, critical: { share: 0.1, floorMs: 0 } },
-          classes: {
-            ...DEFAULT_AUDIT.thresholds.classes,
-            'cluster-ca': AUTHORITY,
-            'etcd-ca': AUTHORITY,
-          },
+          classes: { ...DEFAULT_AUDIT.thresholds.classes, 'cluster-ca': AUTHORITY, 'etcd-ca': AUTHORITY },
         },
       },
       monitoring: {
+        ...written.monitoring,
         auditEveryMinutes: 120,
         alarms: {
           ClusterUnreadable: { threshold: 1_200, severity: 'warning' },
@@ -266,33 +183,18 @@ policies:
             reason: 'disks',
             when: { from: '2026-12-05T20:00:00+01:00', until: '2026-12-05T20:00:00Z' },
           },
-          {
-            clusters: ['dublin'],
-            when: { days: ['sat', 'sun'], from: '22:00', until: '02:00', timeZone: 'Europe/Berlin' },
-          },
+          { clusters: ['dublin'], when: written.monitoring.maintenance[1].weekly },
         ],
-        objective: 0.99,
-        daily: { at: '08:30', timeZone: 'Europe/Dublin' },
-        subscribe: { critical: ['oncall@example.com'] },
-        reportLinks: false,
-        dashboard: false,
       },
-      journal: { objectLock: { mode: 'compliance', days: 30 } },
       rollouts: { ...DEFAULT_ROLLOUTS, clusters: [{ ...DEFAULT_ROLLOUT_POLICY, clusters: ['berlin-*'] }] },
       recovery: [{ cluster: 'dublin', until: '2026-12-05T20:00:00Z', server: { pin: 'authority' } }],
       policies: [
         {
-          name: 'strict',
-          clusters: ['berlin-*', 'dublin'],
-          providers: ['eks-anywhere'],
-          signers: ['kubernetes.io/kubelet-serving'],
-          evidence: ['machine', 'patterns'],
-          patterns: { cidrs: ['10.0.0.0/16'], dnsNames: ['{node}.corp.example.com'] },
-          keys: { ecdsaCurves: ['P-256'], rsaMinBits: 3072, ed25519: false, mlDsa: false },
+          ...written.policies[0],
+          maxExpiration: undefined,
           maxExpirationSeconds: 2_592_000,
           age: { eks: { minSeconds: 30, maxSeconds: 600 }, 'eks-anywhere': { minSeconds: 30, maxSeconds: 600 } },
           mode: everywhere('observe'),
-          onHostile: 'deny',
         },
       ],
     });
