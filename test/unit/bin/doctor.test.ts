@@ -301,16 +301,16 @@ describe('an API server', () => {
     [0, 'passed', 'to the minute'],
     [11 * 60_000, 'failed', 'its clock is 11 min behind ours'],
     [-11 * 60_000, 'failed', 'its clock is 11 min ahead of ours'],
-  ])('whose clock is wrong is found: ours is %d ms ahead', async (skew, status, text) => {
-    expect(await found('clock', -1, 300, {}, () => Date.now() + skew)).toMatchObject({ status, found: text });
+  ])('whose clock is wrong is found: ours is %d ms ahead', async (skew, status, words) => {
+    expect(await found('clock', -1, 300, {}, () => Date.now() + skew)).toMatchObject({ status, found: words });
   });
 
   it.each([
     [200, 'passed', /^trusted, valid until \d{4}-\d\d-\d\d$/],
     [60, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: warning in an audit$/],
     [9, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: critical in an audit$/],
-  ] as const)('whose certificate expires in %i days has what an audit has', async (days, status, text) => {
-    const expected = { status, found: expect.stringMatching(text) };
+  ] as const)('whose certificate expires in %i days has what an audit has', async (days, status, words) => {
+    const expected = { status, found: expect.stringMatching(words) };
     expect(await found('certificate', days - 365, days)).toMatchObject(expected);
   });
 
@@ -318,9 +318,9 @@ describe('an API server', () => {
     ['is tolerated', { expiredServer: { pin: 'authority' } }, 'warning', /^expired on \d{4}-\d\d-\d\d, and tolerated$/],
     ['is not', {}, 'failed', /has expired/],
     ['is tolerated, if younger', { expiredServer: { pin: 'authority', expiredAtMostMs: 1 } }, 'failed', /expired/],
-  ] as const)('whose certificate has expired fails unless it is tolerated: it %s', async (_, more, status, text) => {
+  ] as const)('whose certificate has expired fails unless it is tolerated: it %s', async (_, more, status, words) => {
     const answer = await found('certificate', -90, -1, more);
-    expect(answer).toMatchObject({ status, found: expect.stringMatching(text) });
+    expect(answer).toMatchObject({ status, found: expect.stringMatching(words) });
     // No credentials renew it.
     expect(JSON.stringify(answer)).not.toContain(FIX.command);
   });
