@@ -141,10 +141,10 @@ const commandsOf = (page: string): readonly (readonly string[])[] =>
 
 /** What a runbook may run. The first words after options that stand before them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
-  kubectl: [
-    ...['get', 'describe', 'logs', 'annotate', 'auth can-i', 'rollout restart', 'rollout status', 'drain'],
-    ...['delete csr', 'delete machines.cluster.x-k8s.io', 'config view', 'diff'],
-  ],
+  kubectl: (
+    'get,describe,logs,annotate,auth can-i,rollout restart,rollout status,' +
+    'delete csr,delete machines.cluster.x-k8s.io,drain,config view,diff'
+  ).split(','),
   aws: [
     'autoscaling terminate-instance-in-auto-scaling-group',
     ...serviceCalls('eks', 'create-access-entry delete-access-entry describe-access-entry describe-cluster'),
@@ -156,7 +156,9 @@ const VERBS: Readonly<Record<string, readonly string[]>> = {
     ...serviceCalls('s3', 'cp ls presign sync'),
     ...serviceCalls('s3api', 'get-bucket-policy list-object-versions'),
     ...serviceCalls('sqs', 'list-queues receive-message'),
-    ...['logs tail', 'scheduler list-schedules', 'sns list-subscriptions-by-topic'],
+    'logs tail',
+    'scheduler list-schedules',
+    'sns list-subscriptions-by-topic',
   ],
   eksctl: ['anywhere renew certificates'],
   clusterctl: ['alpha rollout restart'],
