@@ -141,54 +141,32 @@ const commandsOf = (page: string): readonly (readonly string[])[] =>
 
 /** What a runbook may run. The first words after options that stand before them. */
 const VERBS: Readonly<Record<string, readonly string[]>> = {
-  kubectl: [
-    'get',
-    'describe',
-    'logs',
-    'annotate',
-    'auth can-i',
-    'rollout restart',
-    'rollout status',
-    'delete csr',
-    'delete machines.cluster.x-k8s.io',
-    'drain',
-    'config view',
-    'diff',
-  ],
+  kubectl: (
+    'get,describe,logs,annotate,auth can-i,rollout restart,rollout status,' +
+    'delete csr,delete machines.cluster.x-k8s.io,drain,config view,diff'
+  ).split(','),
   aws: [
     'autoscaling terminate-instance-in-auto-scaling-group',
-    'eks create-access-entry',
-    'eks delete-access-entry',
-    'eks describe-access-entry',
-    'eks describe-certificate-authority',
-    'eks describe-cluster',
-    'eks describe-update',
-    'eks list-certificate-authorities',
-    'eks update-nodegroup-version',
-    'cloudformation describe-stack-events',
-    'cloudformation describe-stack-resources',
-    'cloudwatch describe-alarm-contributors',
-    'cloudwatch describe-alarms',
-    'cloudwatch get-metric-data',
-    'cloudwatch set-alarm-state',
-    'lambda get-account-settings',
-    'lambda get-policy',
+    ...serviceCalls('eks', 'create-access-entry delete-access-entry describe-access-entry describe-cluster'),
+    ...serviceCalls('eks', 'describe-certificate-authority list-certificate-authorities'),
+    ...serviceCalls('eks', 'describe-update update-nodegroup-version'),
+    ...serviceCalls('cloudformation', 'describe-stack-events describe-stack-resources'),
+    ...serviceCalls('cloudwatch', 'describe-alarm-contributors describe-alarms get-metric-data set-alarm-state'),
+    ...serviceCalls('lambda', 'get-account-settings get-policy'),
+    ...serviceCalls('s3', 'cp ls presign sync'),
+    ...serviceCalls('s3api', 'get-bucket-policy list-object-versions'),
+    ...serviceCalls('sqs', 'list-queues receive-message'),
     'logs tail',
-    's3 cp',
-    's3 ls',
-    's3 presign',
-    's3 sync',
-    's3api get-bucket-policy',
-    's3api list-object-versions',
     'scheduler list-schedules',
     'sns list-subscriptions-by-topic',
-    'sqs list-queues',
-    'sqs receive-message',
   ],
   eksctl: ['anywhere renew certificates'],
   clusterctl: ['alpha rollout restart'],
   openssl: ['x509', 's_client'],
 };
+function serviceCalls(service: string, calls: string): readonly string[] {
+  return calls.split(' ').map((call) => `${service} ${call}`);
+}
 /** By which version of each tool its commands were checked: its source, or its `--help`. */
 const CHECKED: Readonly<Record<string, string>> = {
   aws: 'aws (API models of botocore 1.43.106)',
@@ -232,6 +210,21 @@ function optionsOf(command: string): ReadonlySet<string> {
   return options;
 }
 
+/** Words of code in the first cells of tables. */
+const firstCellsOf = (page: string) =>
+  new Set(
+    [...textOf(page).matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
+      [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = '']) => kind),
+    ),
+  );
+
+/** Each part is there, after the one before. */
+function expectOrder(page: string, parts: readonly string[]): void {
+  const places = parts.map((part) => textOf(page).indexOf(part));
+  expect(places.filter((place) => place === -1)).toEqual([]);
+  expect(places).toEqual(places.toSorted((a, b) => a - b));
+}
+
 describe('runbooks', () => {
   it('are there for every code of a finding, and for nothing that there is not', () => {
     const others = [...PROCEDURES, ROLLOUTS, 'san-not-owned.md'].map((page) => `${FOLDER}/${page}`);
@@ -253,17 +246,9 @@ describe('runbooks', () => {
     '%s says what it means, what to check first, how to decide, when it is over and when to escalate',
     (page) => {
       const id = alarms.find((alarm) => alarmRunbook(alarm) === `${FOLDER}/${page}`) ?? 'AuditStale';
-      const parts = [
-        '\n**What it means.** ',
-        ALARMS[id].severity === 'critical' ? '\n**How bad.** Critical' : '\n**How bad.** Warning',
-        '\n## Check first\n',
-        '\n## Decide\n',
-        '\n## Verify\n',
-        '\n## When to escalate\n',
-      ];
-      const places = parts.map((part) => textOf(page).indexOf(part));
-      expect(places.filter((place) => place === -1)).toEqual([]);
-      expect(places).toEqual(places.toSorted((a, b) => a - b));
+      const howBad = ALARMS[id].severity === 'critical' ? '\n**How bad.** Critical' : '\n**How bad.** Warning';
+      const sections = ['Check first', 'Decide', 'Verify', 'When to escalate'].map((title) => `\n## ${title}\n`);
+      expectOrder(page, ['\n**What it means.** ', howBad, ...sections]);
       expect(blocksIn(page).length).toBeGreaterThanOrEqual(1);
       expect(blocksIn(page).length).toBeLessThanOrEqual(4);
     },
@@ -324,9 +309,7 @@ describe('runbooks', () => {
   });
 
   it('of a recovery explains reasons that a recovery can have', () => {
-    const rows = [...textOf('recovery.md').matchAll(/^\| (`[A-Z][^|]+`) \|/gm)].flatMap(([, cell = '']) =>
-      [...cell.matchAll(/`([A-Za-z]+)`/g)].map(([, reason = '']) => reason),
-    );
+    const rows = [...firstCellsOf('recovery.md')].filter((cell) => /^[A-Z][A-Za-z]+$/.test(cell));
     const known: Readonly<Record<string, unknown>> = REASONS;
     expect(rows.filter((reason) => known[reason] === undefined)).toEqual([]);
     const missing = Object.keys(RECOVERY_REASONS).filter((reason) => !rows.includes(reason));
@@ -341,13 +324,8 @@ describe('runbooks', () => {
   });
 
   it('are listed by their codes, each with its own heading', () => {
-    const rows = [...textOf(LIST).matchAll(/^\| \[([^\]]+)\]\(([^)]+)\) \| (.+) \|$/gm)].map(
-      ([, name, page, story]) => ({
-        name,
-        page,
-        story,
-      }),
-    );
+    const cells = textOf(LIST).matchAll(/^\| \[([^\]]+)\]\(([^)]+)\) \| (.+) \|$/gm);
+    const rows = [...cells].map(([, name, page, story]) => ({ name, page, story }));
     const headings = ofFindings.map((page) => {
       const [, name, story] = /^# (\w+): (.+)\n/.exec(textOf(page)) ?? [];
       return { name, page, story };
@@ -357,27 +335,14 @@ describe('runbooks', () => {
     expect(rows.flatMap(({ page = '' }) => (OTHERS.includes(page) ? page : [])).toSorted()).toEqual(OTHERS);
   });
 
-  const firstCellsOf = (page: string) =>
-    new Set(
-      [...textOf(page).matchAll(/^\| (`[^|]+`) \|/gm)].flatMap(([, cell = '']) =>
-        [...cell.matchAll(/`([^`]+)`/g)].map(([, kind = '']) => kind),
-      ),
-    );
-
-  it('say of every way in which a handshake fails what to do', () => {
-    const rows = firstCellsOf('unreachable.md');
-    expect(Object.keys(HANDSHAKE_FAILURES).filter((kind) => !rows.has(kind))).toEqual([]);
-  });
-
-  it('say of every error of an API server what to do', () => {
-    const rows = firstCellsOf('source-unread.md');
-    expect(Object.keys(API_ERRORS).filter((kind) => !rows.has(kind))).toEqual([]);
+  it.each([
+    ['way in which a handshake fails', 'unreachable.md', HANDSHAKE_FAILURES],
+    ['error of an API server', 'source-unread.md', API_ERRORS],
+    ['error of AWS', 'source-unread.md', AWS_ERRORS],
+  ])('say of every %s what to do', (_, page, kinds) => {
+    const rows = firstCellsOf(page);
+    expect(Object.keys(kinds).filter((kind) => !rows.has(kind))).toEqual([]);
     expect(textOf('unreachable.md')).toContain('[source-unread.md](source-unread.md) has every problem');
-  });
-
-  it('say of every error of AWS what to do', () => {
-    const rows = firstCellsOf('source-unread.md');
-    expect(Object.keys(AWS_ERRORS).filter((kind) => !rows.has(kind))).toEqual([]);
   });
 
   it('name every port that a handshake of an audit needs, as the page about deploying does', () => {
@@ -389,17 +354,8 @@ describe('runbooks', () => {
   });
 
   it.each(ofFindings)('%s answers what a person at night asks, in that order', (page) => {
-    const parts = [
-      '\n**What it means.** ',
-      '\n**How bad.** ',
-      '\n## Check first\n',
-      '\n## Fix it\n',
-      '\n## Verify\n',
-      '\n## Do not\n',
-    ];
-    const places = parts.map((part) => textOf(page).indexOf(part));
-    expect(places.filter((place) => place === -1)).toEqual([]);
-    expect(places).toEqual(places.toSorted((a, b) => a - b));
+    const sections = ['Check first', 'Fix it', 'Verify', 'Do not'].map((title) => `\n## ${title}\n`);
+    expectOrder(page, ['\n**What it means.** ', '\n**How bad.** ', ...sections]);
     const between = (from: string, to: string) => textOf(page).split(from)[1]?.split(to)[0] ?? '';
     expect(between('\n## Check first\n', '\n## ')).toContain('```sh');
     const verified = between('\n## Verify\n', '\n## ');
@@ -505,13 +461,8 @@ describe('runbooks', () => {
   // cloudstackmachineconfig.go:10.
   it('have a file that eksctl anywhere takes, and the users of SSH', () => {
     const page = 'renew-in-place.md';
-    for (const user of [
-      '`capv` on vSphere',
-      '`eksa` on Nutanix',
-      '`capc` on CloudStack',
-      '`ec2-user` on bare metal and',
-    ])
-      expect(textOf(page)).toContain(user);
+    const users = ['`capv` on vSphere', '`eksa` on Nutanix', '`capc` on CloudStack', '`ec2-user` on bare metal and'];
+    for (const user of users) expect(textOf(page)).toContain(user);
     const [, file = ''] = /^```yaml\n([^]*?)^```$/m.exec(textOf(page)) ?? [];
     const nodes = { nodes: expect.any(Array), ssh: { sshUser: expect.any(String), sshKey: expect.any(String) } };
     expect(parse(file)).toEqual({
@@ -620,14 +571,14 @@ describe('runbooks', () => {
 
   it('say which kinds of failures make a cluster unreadable, as its message has them', () => {
     const [, decide = ''] = textOf('alarms/cluster-unreadable.md').split('## Decide');
-    for (const kind of [
+    const kinds = [
       'unauthorized',
       'forbidden',
       'unreachable',
       'timeout',
       'certificate',
-    ] satisfies KubernetesErrorKind[])
-      expect(decide).toContain(`\`${kind}\``);
+    ] satisfies KubernetesErrorKind[];
+    for (const kind of kinds) expect(decide).toContain(`\`${kind}\``);
   });
 
   it('say at once how a kubelet is made to ask', () => {

@@ -36,6 +36,25 @@ const TOPIC_IDS = {
 const never = new AbortController().signal;
 const NO_AWS = { kind: 'expired', object: 'sts:GetCallerIdentity', problem: 'none', remedy: 'Sign in.' } as const;
 
+function fleetOf(text: string) {
+  const parsed = parseFleet(text, 'fleet.yaml');
+  if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
+  return parsed.fleet;
+}
+
+const OPTIONS = {
+  addresses: 'local' as const,
+  isEksEndpoint: isOnLoopback,
+  program: 'certmarshal',
+  thresholds: DEFAULT_THRESHOLDS,
+  now: Date.now,
+};
+const HUB_PLACE = { account: HUB, region: REGION };
+const SPOKE_PLACE = { account: SPOKE, region: REGION };
+
+const makeEntry = (role: string) =>
+  `aws eks create-access-entry --cluster-name dublin --region ${REGION} --principal-arn ${role} --kubernetes-groups certmarshal`;
+
 describe('certmarshal doctor of a fleet', () => {
   let aws: SimulatedAws;
   let cluster: SimulatedApiServer;
@@ -47,11 +66,11 @@ describe('certmarshal doctor of a fleet', () => {
     aws = await startSimulatedAws({ clock });
     cluster = await startSimulatedApiServer({ clock, name: 'dublin', users: [{ name: 'certmarshal' }] });
     aws.identity.putRole({ arn: SPOKE_ROLE, trusts: [SWEEP_ROLE], externalId: 'certmarshal-demo' });
-    aws.eks.putCluster({ account: SPOKE, region: REGION }, eksCluster('dublin'));
+    aws.eks.putCluster(SPOKE_PLACE, eksCluster('dublin'));
     kubeconfig = kubeconfigYaml(cluster.server, cluster.caPem, 'certmarshal', {
       token: cluster.tokenFor('certmarshal'),
     });
-    secret = aws.secretsManager.putSecret({ account: HUB, region: REGION }, NAME, kubeconfig);
+    secret = aws.secretsManager.putSecret(HUB_PLACE, NAME, kubeconfig);
   });
 
   afterEach(async () => {
@@ -103,8 +122,7 @@ describe('certmarshal doctor of a fleet', () => {
     const { role, sweepRole, account = HUB } = { role: SWEEP_ROLE, sweepRole: SWEEP_ROLE, ...given };
     const place = `account: '${HUB}', region: ${REGION}`;
     const placed = alone || hub.includes('account: ') ? hub : `hub: { ${place} }\n${hub}`.replace(/ }\nhub: {/, ',');
-    const parsed = parseFleet(
-      `version: 1
+    const fleet = fleetOf(`version: 1
 ${placed}
 discovery:
   - accounts: ['${alone ? 'self' : SPOKE}']
@@ -114,23 +132,11 @@ clusters:
   - name: berlin-prod
     ${berlin}
     kubeconfigSecret: ${secret}
-`,
-      'fleet.yaml',
-    );
-    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-    const options = {
-      addresses: 'local' as const,
-      isEksEndpoint: pin,
-      policies: parsed.fleet.policies,
-      policyFile: 'fleet.yaml',
-      program: 'certmarshal',
-      thresholds: DEFAULT_THRESHOLDS,
-      now: Date.now,
-      only,
-      sweepRole,
-    };
+`);
+    const { policies } = fleet;
+    const options = { ...OPTIONS, isEksEndpoint: pin, policies, policyFile: 'fleet.yaml', only, sweepRole };
     const config = awsClientConfig(aws, { account, region: REGION, role });
-    const groups = await fleetGroups(parsed.fleet, options, never, async () => {
+    const groups = await fleetGroups(fleet, options, never, async () => {
       const connected = await connectAws(never, config);
       const signToken: typeof connected.signToken = async (id, region) => {
         signed?.(id);
@@ -171,28 +177,19 @@ clusters:
   const allowed = (name: string, action: string, resource: string) =>
     `aws iam put-role-policy --role-name ${name} --policy-name certmarshal-${action.replace(':', '-')} --policy-document '{"Version":"2012-10-17","Statement":[{"Effect":"Allow","Action":"${action}","Resource":"${resource}"}]}'`;
 
-  it.each<[broken: string, subject: string, check: string, breakIt: () => () => void, command: () => string]>([
+  const ofSpoke = (action: string, check: string) =>
     [
-      'eks:ListClusters is denied',
+      `${action} is denied`,
       SOURCE,
-      'list-clusters',
-      denied('eks:ListClusters', SPOKE_ROLE),
-      () => allowed('certmarshal-spoke', 'eks:ListClusters', '*'),
-    ],
-    [
-      'eks:DescribeCluster is denied',
-      SOURCE,
-      'describe-cluster',
-      denied('eks:DescribeCluster', SPOKE_ROLE),
-      () => allowed('certmarshal-spoke', 'eks:DescribeCluster', '*'),
-    ],
-    [
-      'ec2:DescribeInstances is denied',
-      SOURCE,
-      'describe-instances',
-      denied('ec2:DescribeInstances', SPOKE_ROLE),
-      () => allowed('certmarshal-spoke', 'ec2:DescribeInstances', '*'),
-    ],
+      check,
+      denied(action, SPOKE_ROLE),
+      () => allowed('certmarshal-spoke', action, '*'),
+    ] as const;
+
+  it.each<readonly [broken: string, subject: string, check: string, breakIt: () => () => void, command: () => string]>([
+    ofSpoke('eks:ListClusters', 'list-clusters'),
+    ofSpoke('eks:DescribeCluster', 'describe-cluster'),
+    ofSpoke('ec2:DescribeInstances', 'describe-instances'),
     [
       'the secret may not be read',
       'berlin-prod',
@@ -204,7 +201,7 @@ clusters:
       'the Region is disabled',
       SOURCE,
       'region',
-      () => aws.disableRegion({ account: SPOKE, region: REGION }),
+      () => aws.disableRegion(SPOKE_PLACE),
       () => `aws account enable-region --region-name ${REGION} --account-id ${SPOKE}`,
     ],
   ])('%s: %s, %s fails, and what its command does repairs it', async (_broken, subject, check, breakIt, command) => {
@@ -237,11 +234,8 @@ clusters:
   });
 
   it('finds that the access entry is missing', async () => {
-    const { status, fix } = found(await examine(), DUBLIN, 'authentication');
-    expect(status).toBe('failed');
-    expect(fix?.command).toBe(
-      `aws eks create-access-entry --cluster-name dublin --region ${REGION} --principal-arn ${SWEEP_ROLE} --kubernetes-groups certmarshal`,
-    );
+    const expected = { status: 'failed', fix: { command: makeEntry(SWEEP_ROLE) } };
+    expect(found(await examine(), DUBLIN, 'authentication')).toMatchObject(expected);
   });
 
   it('signs a token for the name of an EKS cluster only to a server of EKS', async () => {
@@ -273,7 +267,7 @@ clusters:
   });
 
   it('finds a private endpoint without a lane', async () => {
-    aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), endpointPublicAccess: false });
+    aws.eks.putCluster(SPOKE_PLACE, { ...eksCluster('dublin'), endpointPublicAccess: false });
     expect(found(await examine(), DUBLIN, 'lane')).toMatchObject({
       status: 'failed',
       fix: { text: expect.stringContaining('vpcId: vpc-0123456789abcdef0') },
@@ -289,7 +283,7 @@ clusters:
 `;
 
   it('does not take an endpoint for reachable because this desk is on its allow list', async () => {
-    aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), ...allowList });
+    aws.eks.putCluster(SPOKE_PLACE, { ...eksCluster('dublin'), ...allowList });
     const groups = await examine();
     expect(groups.find(({ subject }) => subject === DUBLIN)?.checks).toHaveLength(1);
     expect(found(groups, DUBLIN, 'lane')).toMatchObject({
@@ -300,8 +294,8 @@ clusters:
   });
 
   it('says which lane reaches what', async () => {
-    aws.eks.putCluster({ account: SPOKE, region: REGION }, { ...eksCluster('dublin'), ...allowList });
-    aws.eks.putCluster({ account: SPOKE, region: REGION }, eksCluster('oslo'));
+    aws.eks.putCluster(SPOKE_PLACE, { ...eksCluster('dublin'), ...allowList });
+    aws.eks.putCluster(SPOKE_PLACE, eksCluster('oslo'));
     const notes = (await examine({ hub: LANE })).map(({ subject, note }) => [subject, note]);
     expect(Object.fromEntries(notes.slice(2))).toEqual({
       'berlin-prod': 'swept from lane default, outside of every VPC; tried from here',
@@ -312,19 +306,25 @@ clusters:
 
   const raise = `aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000 --region ${REGION}`;
 
+  const warned = (text: unknown) => ({ status: 'warning', found: text });
+  const failedWith = (text: string) => ({ status: 'failed', found: expect.stringContaining(text) });
+
   it.each<[most: number, hub: string, expected: object]>([
     [1_000, '', { status: 'passed', found: '1000 at once' }],
     [43, '', { status: 'passed' }],
     [42, '', { status: 'warning', fix: { command: raise } }],
-    [
-      10,
-      '',
-      { status: 'warning', found: '10 at once for all functions of the account there, and the hub may take 43' },
-    ],
+    [10, '', warned('10 at once for all functions of the account there, and the hub may take 43')],
     [43, LANE, { status: 'passed' }],
     [150, 'hub: { reservedConcurrency: 50 }', { status: 'passed' }],
     [149, 'hub: { reservedConcurrency: 50 }', { status: 'failed', fix: { command: raise } }],
-    [10, 'hub: { reservedConcurrency: 2 }', { status: 'failed', found: expect.stringContaining('refuses') }],
+    [10, 'hub: { reservedConcurrency: 2 }', failedWith('refuses')],
+    [101, 'hub: { webhook: true }', failedWith('hub.webhook takes 2 of them')],
+    [102, 'hub: { webhook: true }', { status: 'passed' }],
+    [
+      151,
+      'hub: { webhook: true, reservedConcurrency: 50 }',
+      failedWith('hub.reservedConcurrency with hub.webhook takes 52'),
+    ],
   ])('reads how many functions may run at once: %i, with %j', async (most, hub, expected) => {
     aws.lambda.concurrency = most;
     expect(found(await examine({ hub }), 'AWS credentials', 'concurrency')).toMatchObject(expected);
@@ -344,8 +344,7 @@ clusters:
   });
 
   // As CloudFormation names them: stack, logical id, a random part.
-  const topic = (logicalId: string) =>
-    aws.sns.createTopic({ account: HUB, region: REGION }, `CertMarshal-${logicalId}-AbCd12345678`);
+  const topic = (logicalId: string) => aws.sns.createTopic(HUB_PLACE, `CertMarshal-${logicalId}-AbCd12345678`);
   const SUBSCRIBE = {
     text: expect.stringContaining('monitoring.subscribe'),
     command: expect.stringContaining(`aws sns subscribe --region ${REGION} `),
@@ -357,62 +356,33 @@ clusters:
   ];
   const { critical, warning, pager, chat, fallback, alarms } = TOPIC_IDS;
 
-  it.each<
-    [
-      who: string,
-      topics: readonly [id: string, state?: Parameters<SimulatedAws['sns']['subscribe']>[1]][],
-      status: string,
-      counts: string,
-    ]
-  >([
-    ['no one', [], 'failed', 'critical 0, warning 0, fallback 0, unconfirmed 0'],
-    [
-      'each topic',
-      [[critical], [warning, { FilterPolicy: '{}' }], [fallback]],
-      'passed',
-      'critical 1, warning 1, fallback 1, unconfirmed 0',
-    ],
-    ['a pager for everything', [[pager], [fallback]], 'passed', 'critical 1, warning 1, fallback 1, unconfirmed 0'],
-    ['a chat, and no fallback', [[chat]], 'warning', 'critical 1, warning 1, fallback 0, unconfirmed 0'],
-    [
-      'a pager for critical',
-      [[pager, CRITICAL], [fallback]],
-      'failed',
-      'critical 1, warning 0, fallback 1, unconfirmed 0',
-    ],
-    [
-      'someone who did not confirm',
-      [[critical, 'PendingConfirmation'], [warning], [fallback]],
-      'failed',
-      'critical 0, warning 1, fallback 1, unconfirmed 1',
-    ],
-    [
-      'two, one of whom did not confirm',
-      [[critical, 'PendingConfirmation'], [critical], [warning], [fallback]],
-      'warning',
-      'critical 1, warning 1, fallback 1, unconfirmed 1',
-    ],
-    [
-      'a filter that drops what Lambda sends',
-      [[critical, CRITICAL], [warning], [fallback]],
-      'failed',
-      'critical 0, warning 1, fallback 1, unconfirmed 0',
-    ],
-    [
-      'filters for less than a severity',
-      [[pager, BY_CLUSTER], [chat, IN_BODY], [fallback]],
-      'failed',
-      'critical 0, warning 0, fallback 1, unconfirmed 0',
-    ],
-  ])('says whether someone is notified: %s', async (_, topics, status, counts) => {
-    for (const [id, state] of [[alarms], ...topics] as typeof topics) aws.sns.subscribe(topic(id), state);
-    aws.sns.subscribe(aws.sns.createTopic({ account: HUB, region: REGION }, 'OtherStack-TopicsCritical54F8F423-x'));
-    expect(found(await examine(), 'AWS credentials', 'subscriptions')).toMatchObject({
-      status,
-      found: `subscriptions to every message: ${counts}`,
-      ...(status !== 'passed' && { fix: SUBSCRIBE }),
-    });
-  });
+  type Topics = readonly [id: string, state?: Parameters<SimulatedAws['sns']['subscribe']>[1]][];
+  const PENDING = [critical, 'PendingConfirmation'] as const;
+
+  /** Subscribers to every message: critical, warning, fallback and those who did not confirm. */
+  it.each<[who: string, topics: Topics, status: string, counts: readonly [number, number, number, number]]>([
+    ['no one', [], 'failed', [0, 0, 0, 0]],
+    ['each topic', [[critical], [warning, { FilterPolicy: '{}' }], [fallback]], 'passed', [1, 1, 1, 0]],
+    ['a pager for everything', [[pager], [fallback]], 'passed', [1, 1, 1, 0]],
+    ['a chat, and no fallback', [[chat]], 'warning', [1, 1, 0, 0]],
+    ['a pager for critical', [[pager, CRITICAL], [fallback]], 'failed', [1, 0, 1, 0]],
+    ['someone who did not confirm', [[...PENDING], [warning], [fallback]], 'failed', [0, 1, 1, 1]],
+    ['two, one of whom did not', [[...PENDING], [critical], [warning], [fallback]], 'warning', [1, 1, 1, 1]],
+    ['a filter that drops what Lambda sends', [[critical, CRITICAL], [warning], [fallback]], 'failed', [0, 1, 1, 0]],
+    ['filters for less than a severity', [[pager, BY_CLUSTER], [chat, IN_BODY], [fallback]], 'failed', [0, 0, 1, 0]],
+  ])(
+    'says whether someone is notified: %s',
+    async (_, topics, status, [ofCritical, ofWarning, ofFallback, pending]) => {
+      const counts = `critical ${ofCritical}, warning ${ofWarning}, fallback ${ofFallback}, unconfirmed ${pending}`;
+      for (const [id, state] of [[alarms], ...topics] as typeof topics) aws.sns.subscribe(topic(id), state);
+      aws.sns.subscribe(aws.sns.createTopic(HUB_PLACE, 'OtherStack-TopicsCritical54F8F423-x'));
+      expect(found(await examine(), 'AWS credentials', 'subscriptions')).toMatchObject({
+        status,
+        found: `subscriptions to every message: ${counts}`,
+        ...(status !== 'passed' && { fix: SUBSCRIBE }),
+      });
+    },
+  );
 
   it.each<[why: string, prepare: () => void, said: string]>([
     ['before the first deploy', () => undefined, `no hub is deployed in ${REGION}`],
@@ -427,23 +397,6 @@ clusters:
       status: 'warning',
       found: expect.stringContaining(said),
     });
-  });
-
-  it.each<[most: number, hub: string, expected: object]>([
-    [
-      101,
-      'hub: { webhook: true }',
-      { status: 'failed', found: expect.stringContaining('hub.webhook takes 2 of them') },
-    ],
-    [102, 'hub: { webhook: true }', { status: 'passed' }],
-    [
-      151,
-      'hub: { webhook: true, reservedConcurrency: 50 }',
-      { status: 'failed', found: expect.stringContaining('hub.reservedConcurrency with hub.webhook takes 52') },
-    ],
-  ])('reserves some for the webhook: of %i, with %j', async (most, hub, expected) => {
-    aws.lambda.concurrency = most;
-    expect(found(await examine({ hub }), 'AWS credentials', 'concurrency')).toMatchObject(expected);
   });
 
   describe('webhook', () => {
@@ -465,8 +418,7 @@ clusters:
     afterEach(async () => functionUrl[Symbol.asyncDispose]());
 
     const deploy = (stored: string) => {
-      const place = { account: HUB, region: REGION };
-      const KEY_SECRET_ARN = aws.secretsManager.putSecret(place, 'WebhookKey', stored);
+      const KEY_SECRET_ARN = aws.secretsManager.putSecret(HUB_PLACE, 'WebhookKey', stored);
       aws.lambda.functions.set('CertMarshal-webhook', { environment: { KEY_SECRET_ARN }, url: `${functionUrl.url}/` });
     };
     const withWebhook = async (more: Examination = {}) => examine({ hub: 'hub: { webhook: true }', ...more });
@@ -488,11 +440,8 @@ clusters:
       deploy(randomBytes(32).toString('hex'));
       const groups = await withWebhook();
       expect(found(groups, 'webhook', 'webhook').status).toBe('passed');
-      expect(found(groups, 'webhook', 'token')).toMatchObject({
-        status: 'failed',
-        found: 'HTTP 403',
-        fix: { text: expect.stringContaining('5 minutes') },
-      });
+      const fix = { text: expect.stringContaining('5 minutes') };
+      expect(found(groups, 'webhook', 'token')).toMatchObject({ status: 'failed', found: 'HTTP 403', fix });
       expect(started).toEqual([]);
     });
 
@@ -540,11 +489,11 @@ clusters:
       'proxies are not used',
     ],
   ])('finds that the kubeconfig in the secret %s', async (_what, change, problem) => {
-    aws.secretsManager.putSecret({ account: HUB, region: REGION }, NAME, change(kubeconfig));
+    aws.secretsManager.putSecret(HUB_PLACE, NAME, change(kubeconfig));
     const broken = found(await examine(), 'berlin-prod', 'kubeconfig');
     expect(broken).toMatchObject({ status: 'failed', fix: { command: create } });
     expect(broken.found).toContain(problem);
-    aws.secretsManager.putSecret({ account: HUB, region: REGION }, NAME, kubeconfig);
+    aws.secretsManager.putSecret(HUB_PLACE, NAME, kubeconfig);
     expect(found(await examine(), 'berlin-prod', 'kubeconfig').status).toBe('passed');
   });
 
@@ -571,18 +520,10 @@ clusters:
   });
 
   it('finds that there are no AWS credentials, and tries nothing else', async () => {
-    const parsed = parseFleet('version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n', 'fleet.yaml');
-    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-    const options = {
-      addresses: 'local' as const,
-      isEksEndpoint: isOnLoopback,
-      policies: parsed.fleet.policies,
-      program: 'certmarshal',
-      thresholds: DEFAULT_THRESHOLDS,
-      now: Date.now,
-    };
+    const fleet = fleetOf('version: 1\ndiscovery: [{ accounts: [self], regions: [self] }]\n');
     const error = new AwsError(NO_AWS);
-    const groups = await fleetGroups(parsed.fleet, options, never, () => Promise.reject(error));
+    const options = { ...OPTIONS, policies: fleet.policies };
+    const groups = await fleetGroups(fleet, options, never, () => Promise.reject(error));
     expect(await Promise.all(groups.map((group) => runGroup(group, never)))).toEqual([
       {
         subject: 'AWS credentials',
@@ -615,8 +556,6 @@ clusters:
   describe('as a person', () => {
     const PERSON = `arn:aws:sts::${HUB}:assumed-role/Admin/runtime`;
     const person = { role: `arn:aws:iam::${HUB}:role/Admin` };
-    const makeEntry = (role: string) =>
-      `aws eks create-access-entry --cluster-name dublin --region ${REGION} --principal-arn ${role} --kubernetes-groups certmarshal`;
 
     it('says who tries, and who sweeps', async () => {
       const [first] = await examine(person);
@@ -672,31 +611,18 @@ clusters:
       });
     });
 
+    const UPDATE = {
+      command: expect.stringMatching(/^aws eks update-access-entry .* --kubernetes-groups viewers certmarshal$/),
+    };
+    const OUTPUT = expect.stringContaining('SWEEP-ROLE-ARN is the output SweepRoleArn of the stack CertMarshal');
+
     it.each<[string, Examination, object]>([
-      [
-        'is missing',
-        {},
-        { status: 'failed', found: 'there is no access entry', fix: { command: makeEntry(SWEEP_ROLE) } },
-      ],
-      [
-        'has other groups',
-        { entry: ['viewers'] },
-        {
-          status: 'failed',
-          found: 'it has one, in the groups viewers',
-          fix: {
-            command: expect.stringMatching(/^aws eks update-access-entry .* --kubernetes-groups viewers certmarshal$/),
-          },
-        },
-      ],
+      ['is missing', {}, { ...failedWith('there is no access entry'), fix: { command: makeEntry(SWEEP_ROLE) } }],
+      ['has other groups', { entry: ['viewers'] }, { ...failedWith('it has one, in the groups viewers'), fix: UPDATE }],
       [
         'may not be seen',
         { entry: new AwsError({ ...NO_AWS, kind: 'denied' }) },
-        {
-          status: 'warning',
-          found: `it cannot be looked up as ${PERSON}: none`,
-          fix: { command: makeEntry(SWEEP_ROLE) },
-        },
+        { ...warned(`it cannot be looked up as ${PERSON}: none`), fix: { command: makeEntry(SWEEP_ROLE) } },
       ],
       [
         'cannot be, by the authentication mode',
@@ -706,13 +632,7 @@ clusters:
       [
         'is for a role that is not known',
         { alone: true, account: SPOKE, role: `arn:aws:iam::${SPOKE}:role/Admin`, sweepRole: undefined },
-        {
-          status: 'warning',
-          fix: {
-            command: makeEntry('SWEEP-ROLE-ARN'),
-            text: expect.stringContaining('SWEEP-ROLE-ARN is the output SweepRoleArn of the stack CertMarshal'),
-          },
-        },
+        { status: 'warning', fix: { command: makeEntry('SWEEP-ROLE-ARN'), text: OUTPUT } },
       ],
     ])('looks up the access entry of the sweep: it %s', async (_, options, expected) => {
       expect(found(await entered(options), DUBLIN, 'access-entry')).toMatchObject(expected);
@@ -745,28 +665,14 @@ clusters:
   });
 
   it('knows what the file alone can tell before anybody signs in', async () => {
-    const parsed = parseFleet(
-      `version: 1
+    const fleet = fleetOf(`version: 1
 managementClusters:
   - name: mgmt
     kubeconfigSecret: ${secret}
     workloadClusters: { kubeconfigSecrets: { berlin: ${secret.replace('prod', 'test')} } }
-`,
-      'fleet.yaml',
-    );
-    if (!parsed.ok) throw new Error(JSON.stringify(parsed.problems));
-    const tried = (only?: string) => {
-      const options = {
-        addresses: 'local' as const,
-        isEksEndpoint: isOnLoopback,
-        policies: [],
-        program: 'certmarshal',
-        thresholds: DEFAULT_THRESHOLDS,
-        now: Date.now,
-        only,
-      };
-      return fleetGroups(parsed.fleet, options, never, () => Promise.reject(new AwsError(NO_AWS)));
-    };
+`);
+    const tried = (only?: string) =>
+      fleetGroups(fleet, { ...OPTIONS, policies: [], only }, never, () => Promise.reject(new AwsError(NO_AWS)));
     await expect(tried('nope')).rejects.toThrow('There is no cluster nope. Name one by its id: mgmt, mgmt/berlin.');
     expect((await tried())[0]?.note).toBe('not tried without them: 2 clusters');
     for (const id of ['mgmt/berlin', 'mgmt/eksa-system/berlin'])

@@ -1,9 +1,8 @@
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { doctorLines } from '../../../bin/commands/doctor-view.ts';
 import { type Check, failed, type GroupResult, passed, runGroup, untold, warning } from '../../../bin/doctor/check.ts';
 import { kubeconfigSecretsCheck } from '../../../bin/doctor/cluster-checks.ts';
@@ -18,8 +17,7 @@ import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { KubernetesError } from '../../../lambdas/kubernetes/errors.ts';
 import type { Identity } from '../../../lambdas/kubernetes/self-review.ts';
 import { field, text } from '../../../lambdas/resources/fields.ts';
-import { createAuthority } from '../../control-plane/pki.ts';
-import { createServing, createAuthority as createTlsAuthority, listen } from '../tls/tls-servers.ts';
+import { createAuthority, createServing, listen } from '../tls/tls-servers.ts';
 import { kubeconfigOf } from './kubeconfigs.ts';
 import { refusal, runCli } from './run-cli.ts';
 
@@ -120,14 +118,7 @@ describe('what the doctor prints', () => {
         { id: 'resolve', title: 'name resolves', object: 'berlin.example.com', status: 'passed', found: '10.0.0.1' },
         { ...REFUSED, id: 'list-nodes', object: 'all' },
         { ...REFUSED, id: 'get-nodes', object: 'all' },
-        {
-          id: 'signer',
-          title: 'signer signs',
-          object: 'x',
-          status: 'warning',
-          found: 'old\u001b[2J',
-          fix: { text: 'Look.' },
-        },
+        { ...REFUSED, id: 'signer', object: 'x', status: 'warning', found: 'old\u001b[2J', fix: { text: 'Look.' } },
         { id: 'machines', title: 'has its Machines', object: 'x', status: 'skipped', found: 'needs list-nodes' },
       ],
     },
@@ -150,13 +141,8 @@ berlin-prod
   });
 
   it('has a line for all that one failure keeps from being tried', () => {
-    const skipped = ['a', 'b', 'c'].map((id) => ({
-      id,
-      title: id,
-      object: id,
-      status: 'skipped' as const,
-      found: 'needs resolve',
-    }));
+    const needs = { status: 'skipped' as const, found: 'needs resolve' };
+    const skipped = ['a', 'b', 'c'].map((id) => ({ id, title: id, object: id, ...needs }));
     const [resolve] = groups[0]?.checks ?? [];
     const checks = [{ ...resolve!, status: 'warning' as const, fix: { text: 'Look.' } }, ...skipped];
     const printed = draw(doctorLines([{ subject: 'x', note: 'tried as y', checks }]));
@@ -181,24 +167,13 @@ x: tried as y
 });
 
 describe('rights', () => {
-  it('are those that certmarshal rbac grants', () => {
-    expect(rightsOf('workload', [DEFAULT_POLICY])).toContainEqual({
-      verb: 'approve',
-      group: 'certificates.k8s.io',
-      resource: 'signers',
-      name: 'kubernetes.io/kubelet-serving',
-    });
-    expect(rightsOf('workload', [DEFAULT_POLICY])).toContainEqual({
-      verb: 'update',
-      group: 'certificates.k8s.io',
-      resource: 'certificatesigningrequests',
-      subresource: 'approval',
-    });
-    expect(rightsOf('management', [DEFAULT_POLICY])).toContainEqual({
-      verb: 'list',
-      group: 'cluster.x-k8s.io',
-      resource: 'machines',
-    });
+  const [certificates, approval] = [{ group: 'certificates.k8s.io' }, { subresource: 'approval' }];
+  it.each([
+    ['workload', { verb: 'approve', ...certificates, resource: 'signers', name: 'kubernetes.io/kubelet-serving' }],
+    ['workload', { verb: 'update', ...certificates, resource: 'certificatesigningrequests', ...approval }],
+    ['management', { verb: 'list', group: 'cluster.x-k8s.io', resource: 'machines' }],
+  ] as const)('are those that certmarshal rbac grants: %s %j', (role, right) => {
+    expect(rightsOf(role, [DEFAULT_POLICY])).toContainEqual(right);
   });
 
   it.each([
@@ -302,66 +277,11 @@ describe('the role of a principal', () => {
   });
 });
 
-describe('an API server whose clock is wrong', () => {
-  let close: (() => void) | undefined;
-  afterEach(() => close?.());
-
-  it.each([
-    [0, 'passed', 'to the minute'],
-    [11 * 60_000, 'failed', 'its clock is 11 min behind ours'],
-    [-11 * 60_000, 'failed', 'its clock is 11 min ahead of ours'],
-  ])('is found: ours is %d ms ahead', async (skew, status, found) => {
-    const authority = await createAuthority('clocks');
-    const { certPem: cert, keyPem: key } = await authority.serverCertificate('kube-apiserver');
-    const server = createServer({ cert, key }, (_request, response) => response.end('{}')).listen(0, '127.0.0.1');
-    close = () => server.close();
-    await once(server, 'listening');
-    const address = server.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    const connection = {
-      server: `https://127.0.0.1:${port}`,
-      caPem: authority.certPem,
-      credentials: { kind: 'token' as const, token: 'x' },
-      addresses: 'local' as const,
-    };
-    const now = () => Date.now() + skew;
-    const examined: Server = { connection, probe: await probeServer(connection, now, never) };
-    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now };
-    const clock = serverChecks(examined, options).find(({ id }) => id === 'clock');
-    expect(await clock?.run(never)).toMatchObject({ status, found });
-  });
-});
-
-describe('an API server whose certificate expires', () => {
-  it.each([
-    [200, 'passed', /^trusted, valid until \d{4}-\d\d-\d\d$/],
-    [60, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: warning in an audit$/],
-    [9, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: critical in an audit$/],
-  ] as const)('in %i days has what an audit has', async (days, status, found) => {
-    const authority = await createTlsAuthority('expires');
-    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: days - 365, to: days });
-    const port = await listen(createServer(serving, (_request, response) => response.end('{}')));
-    const connection = {
-      server: `https://127.0.0.1:${port}`,
-      caPem: authority.certificate,
-      credentials: { kind: 'token' as const, token: 'x' },
-      addresses: 'local' as const,
-    };
-    const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
-    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now: Date.now };
-    const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
-    expect(await certificate?.run(never)).toMatchObject({ status, found: expect.stringMatching(found) });
-  });
-});
-
-describe('an API server whose certificate has expired', () => {
-  it.each([
-    ['is tolerated', { expiredServer: { pin: 'authority' } }, 'warning', /^expired on \d{4}-\d\d-\d\d, and tolerated$/],
-    ['is not', {}, 'failed', /has expired/],
-    ['is tolerated, if younger', { expiredServer: { pin: 'authority', expiredAtMostMs: 1 } }, 'failed', /expired/],
-  ] as const)('fails the check of its certificate unless it is tolerated: it %s', async (_, more, status, found) => {
-    const authority = await createTlsAuthority('expired');
-    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from: -90, to: -1 });
+describe('an API server', () => {
+  /** What the check says of a server of which the certificate is valid for these days. */
+  async function found(id: string, from: number, to: number, more: Partial<Server['connection']> = {}, now = Date.now) {
+    const authority = await createAuthority('doctor');
+    const serving = await createServing(authority, { ipAddresses: ['127.0.0.1'], from, to });
     const port = await listen(createServer(serving, (_request, response) => response.end('{}')));
     const connection = {
       server: `https://127.0.0.1:${port}`,
@@ -370,11 +290,37 @@ describe('an API server whose certificate has expired', () => {
       addresses: 'local' as const,
       ...more,
     };
-    const examined: Server = { connection, probe: await probeServer(connection, Date.now, never) };
-    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now: Date.now };
-    const certificate = serverChecks(examined, options).find(({ id }) => id === 'certificate');
-    const answer = await certificate?.run(never);
-    expect(answer).toMatchObject({ status, found: expect.stringMatching(found) });
+    const examined: Server = { connection, probe: await probeServer(connection, now, never) };
+    const options = { after: 'kubeconfig', object: 'x', renew: FIX, thresholds: DEFAULT_THRESHOLDS, now };
+    return serverChecks(examined, options)
+      .find((one) => one.id === id)
+      ?.run(never);
+  }
+
+  it.each([
+    [0, 'passed', 'to the minute'],
+    [11 * 60_000, 'failed', 'its clock is 11 min behind ours'],
+    [-11 * 60_000, 'failed', 'its clock is 11 min ahead of ours'],
+  ])('whose clock is wrong is found: ours is %d ms ahead', async (skew, status, words) => {
+    expect(await found('clock', -1, 300, {}, () => Date.now() + skew)).toMatchObject({ status, found: words });
+  });
+
+  it.each([
+    [200, 'passed', /^trusted, valid until \d{4}-\d\d-\d\d$/],
+    [60, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: warning in an audit$/],
+    [9, 'warning', /^trusted, valid until \d{4}-\d\d-\d\d: critical in an audit$/],
+  ] as const)('whose certificate expires in %i days has what an audit has', async (days, status, words) => {
+    const expected = { status, found: expect.stringMatching(words) };
+    expect(await found('certificate', days - 365, days)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['is tolerated', { expiredServer: { pin: 'authority' } }, 'warning', /^expired on \d{4}-\d\d-\d\d, and tolerated$/],
+    ['is not', {}, 'failed', /has expired/],
+    ['is tolerated, if younger', { expiredServer: { pin: 'authority', expiredAtMostMs: 1 } }, 'failed', /expired/],
+  ] as const)('whose certificate has expired fails unless it is tolerated: it %s', async (_, more, status, words) => {
+    const answer = await found('certificate', -90, -1, more);
+    expect(answer).toMatchObject({ status, found: expect.stringMatching(words) });
     // No credentials renew it.
     expect(JSON.stringify(answer)).not.toContain(FIX.command);
   });
@@ -484,19 +430,10 @@ describe('certmarshal doctor', () => {
   });
 
   it('documents every check it knows', async () => {
-    const { readFile } = await import('node:fs/promises');
     const page = await readFile(new URL('../../../docs/doctor.md', import.meta.url), 'utf8');
-    const sources = [
-      'access-entry-check',
-      'server-checks',
-      'rights',
-      'cluster-checks',
-      'kubeconfig-door',
-      'source-checks',
-      'fleet-groups',
-    ];
-    for (const source of sources) {
-      const code = await readFile(new URL(`../../../bin/doctor/${source}.ts`, import.meta.url), 'utf8');
+    const folder = new URL('../../../bin/doctor/', import.meta.url);
+    for (const source of await readdir(folder)) {
+      const code = await readFile(new URL(source, folder), 'utf8');
       for (const [, id = ''] of code.matchAll(/\bid: '([a-z-]+)'/g)) expect(page).toContain(`\`${id}\``);
     }
     for (const { verb, resource, subresource } of [

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { explainNodeCommand, type NodeQuery } from '../../../bin/commands/explain-node.ts';
 import type { SweepTarget } from '../../../lambdas/approval/observe.ts';
 import { DEFAULT_POLICY } from '../../../lambdas/approval/policy.ts';
-import type { HandshakeResult } from '../../../lambdas/tls/handshake.ts';
+import { type HandshakeResult, handshake } from '../../../lambdas/tls/handshake.ts';
 import { decodeBundle } from '../../../lambdas/x509/certificate-bundle.ts';
 import { BENCH_CLUSTER, csrOf, machineOf, requestOf } from '../../bench/fixtures.ts';
 import { NOW, nodeObject } from '../approval/fixtures.ts';
@@ -12,6 +12,7 @@ import { outcomeOf, recordedIo } from './io.ts';
 import { CLUSTER_CA, OTHER_CA, type Served, servingCertificate, servingPair } from './served-certificate-fixtures.ts';
 
 const HOUR = 3_600_000;
+const MACHINE = 'Machine eksa-system/md-0';
 const CLUSTER_API = '/apis/cluster.x-k8s.io';
 const MACHINES = `${CLUSTER_API}/v1beta2/namespaces/eksa-system/machines`;
 const REQUESTS = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
@@ -29,6 +30,7 @@ interface Given {
   readonly answers?: Answers;
   /** Of the kubeconfig. */
   readonly caPem?: string | undefined;
+  readonly workload?: Partial<SweepTarget['workload']>;
 }
 
 function issuedRequest(pem: string, index: number, approvedBy: string) {
@@ -72,22 +74,26 @@ function targetOf(given: Given) {
   return { target, connect, client, dialled };
 }
 
-async function explain(given: Given = {}, node = 'worker-8', output: 'table' | 'json' = 'table') {
+async function explain(given: Given = {}, node = 'worker-8', changed: Partial<NodeQuery> = {}) {
   const { target, connect, client, dialled } = targetOf(given);
+  const workload = { ...target.workload, ...given.workload };
   const io = recordedIo({ now: NOW });
-  const query = {
+  const query: NodeQuery = {
     connect,
     node,
     port: 10_250,
     policies: [DEFAULT_POLICY],
-    output,
+    output: 'table',
     places: { program: 'certmarshal', repeatNames: '' },
+    ...changed,
   };
-  const outcome = await outcomeOf(io, explainNodeCommand(target, query, new AbortController().signal, io));
+  const { signal } = new AbortController();
+  const outcome = await outcomeOf(io, explainNodeCommand({ ...target, workload }, query, signal, io));
   return { ...outcome, dialled, writes: client.calls.filter(({ method }) => method !== 'GET') };
 }
 
-const json = async (given: Given = {}) => JSON.parse((await explain(given, 'worker-8', 'json')).stdout);
+const JSON_OUTPUT = { output: 'json' } as const;
+const json = async (given: Given = {}) => JSON.parse((await explain(given, 'worker-8', JSON_OUTPUT)).stdout);
 const REFUSED = { kind: 'refused', message: 'it refuses the connection', remedy: 'Open port 10250.' } as const;
 
 describe('certmarshal explain --node', () => {
@@ -144,17 +150,12 @@ describe('certmarshal explain --node', () => {
       approvedBy: 'AutoApproved',
       names: [
         expect.objectContaining({ name: 'worker-8', proven: true }),
-        {
-          kind: 'ip',
-          name: '10.0.0.8',
-          proven: true,
-          provenBy: { source: 'machine', object: 'Machine eksa-system/md-0-8' },
-        },
+        { kind: 'ip', name: '10.0.0.8', proven: true, provenBy: { source: 'machine', object: `${MACHINE}-8` } },
         {
           kind: 'ip',
           name: '10.0.0.9',
           proven: false,
-          ownedBy: { node: 'worker-9', source: 'machine', object: 'Machine eksa-system/md-0-9' },
+          ownedBy: { node: 'worker-9', source: 'machine', object: `${MACHINE}-9` },
         },
       ],
       certificate: {
@@ -232,17 +233,8 @@ describe('certmarshal explain --node', () => {
   });
 
   it('says that a server did not show that it has the key', async () => {
-    const { target } = targetOf({});
-    const io = recordedIo({ now: NOW });
-    const query = {
-      connect: async (): Promise<HandshakeResult> => ({ ok: true, chain: decodeBundle(own).certificates }),
-      node: 'worker-8',
-      port: 10_250,
-      policies: [],
-      output: 'table',
-      places: { program: 'certmarshal', repeatNames: '' },
-    } as const;
-    const { stdout } = await outcomeOf(io, explainNodeCommand(target, query, new AbortController().signal, io));
+    const connect: NodeQuery['connect'] = async () => ({ ok: true, chain: decodeBundle(own).certificates });
+    const { stdout } = await explain({}, 'worker-8', { connect, policies: [] });
     expect(stdout).toContain('10.0.0.8:10250, which did not show that it has the key');
   });
 
@@ -274,29 +266,17 @@ describe('certmarshal explain --node', () => {
     const port = await listenTls(pair);
     const here = machineOf(8);
     const addresses = [{ type: 'InternalIP', address: '127.0.0.1' }];
-    const { target } = targetOf({
-      answers: { [MACHINES]: [{ ...here, status: { ...Reflect.get(here, 'status'), addresses } }] },
-    });
-    const workload = { ...target.workload, server: 'https://127.0.0.1:6443', addresses: 'local' as const };
-    const io = recordedIo({ now: NOW });
-    const query = {
-      node: 'worker-8',
-      port,
-      policies: [DEFAULT_POLICY],
-      output: 'json',
-      places: { program: 'certmarshal', repeatNames: '' },
-    } as const;
-    const { status, stdout } = await outcomeOf(
-      io,
-      explainNodeCommand({ ...target, workload }, query, new AbortController().signal, io),
-    );
+    const answers = { [MACHINES]: [{ ...here, status: { ...Reflect.get(here, 'status'), addresses } }] };
+    const workload = { server: 'https://127.0.0.1:6443', addresses: 'local' as const };
+    const query = { ...JSON_OUTPUT, port, connect: handshake };
+    const { status, stdout } = await explain({ answers, workload }, 'worker-8', query);
     expect(status).toBe(0);
     expect(JSON.parse(stdout)).toMatchObject({ where: `127.0.0.1:${port}`, keyProven: true, verdict: 'proven' });
   });
 
   it('prints nothing of an approver that a terminal would run, nor more than a line of it', async () => {
     const given = { issued: [own], approvedBy: `\u001b[2J\u202E${'x'.repeat(1_000)}` };
-    for (const { stdout } of [await explain(given), await explain(given, 'worker-8', 'json')]) {
+    for (const { stdout } of [await explain(given), await explain(given, 'worker-8', JSON_OUTPUT)]) {
       for (const hidden of ['\u001b', '\\u001b', '\u202E']) expect(stdout).not.toContain(hidden);
       expect(stdout).not.toContain('x'.repeat(101));
     }

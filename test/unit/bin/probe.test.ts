@@ -73,23 +73,8 @@ describe('endpoints', () => {
     expect(parseEndpoint(text)).toEqual({ host, port });
   });
 
-  test.each([
-    '',
-    ':443',
-    'a:',
-    'a:0',
-    'a:65536',
-    'a:b',
-    'https://a',
-    'a/b',
-    '[a]:1',
-    '[::1',
-    '[::1]x',
-    'a b:1',
-    '1.2.3:4',
-    '-x:1',
-    'a:1:2',
-  ])('%j is none', (text) => {
+  const none = '|:443|a:|a:0|a:65536|a:b|https://a|a/b|[a]:1|[::1|[::1]x|a b:1|1.2.3:4|-x:1|a:1:2'.split('|');
+  test.each(none)('%j is none', (text) => {
     expect(parseEndpoint(text)).toBeTypeOf('string');
   });
 
@@ -193,15 +178,10 @@ describe('JSON', () => {
   // Source: prometheus/blackbox_exporter#340.
   test('an expired cross-signed root that no client needs is no outage', () => {
     const isCa = [extension('2.5.29.19', sequence(boolean(true)))];
+    const from2020 = { notBefore: utcTime('200101000000Z'), extensions: isCa };
     const caOf = (subject: string, issuer: string, notAfter = '291001000000Z') =>
       pem(
-        certificate({
-          subject: name(cn(subject)),
-          issuer: name(cn(issuer)),
-          notBefore: utcTime('200101000000Z'),
-          notAfter: utcTime(notAfter),
-          extensions: isCa,
-        }),
+        certificate({ ...from2020, subject: name(cn(subject)), issuer: name(cn(issuer)), notAfter: utcTime(notAfter) }),
       );
     const leaf = pem(
       certificate({
@@ -304,18 +284,14 @@ describe('hostile material is bounded and harmless', () => {
     expect(table.split('\n').length).toBeLessThan(60);
   });
 
-  test('a certificate of 1 MiB', async () => {
-    const { leaf, key } = hostileCertificate({ padding: 1024 * 1024 });
-    const port = await listenTls({ cert: leaf, key, maxVersion: 'TLSv1.2' });
-    const { line } = await both(`127.0.0.1:${port}`);
+  test.each([
+    ['of 1 MiB', 1024 * 1024, 'TLSv1.2'],
+    ['that is larger than what is read, in a chain that is not', 70 * 1024, 'TLSv1.3'],
+  ] as const)('a certificate %s', async (_name, padding, maxVersion) => {
+    const { leaf, key } = hostileCertificate({ padding });
+    const { line } = await both(`127.0.0.1:${await listenTls({ cert: leaf, key, maxVersion })}`);
     expect(line.observations).toEqual([]);
     expect(line.findings).toEqual([expect.objectContaining({ code: 'CertificateUnreadable', severity: 'warning' })]);
-  });
-
-  test('a certificate that is larger than what is read, in a chain that is not', async () => {
-    const { leaf, key } = hostileCertificate({ padding: 70 * 1024 });
-    const { line } = await both(`127.0.0.1:${await listenTls({ cert: leaf, key })}`);
-    expect(line.findings).toEqual([expect.objectContaining({ code: 'CertificateUnreadable' })]);
   });
 
   test('a server that drips one byte a second', async () => {
@@ -377,8 +353,9 @@ describe('what a person sees', () => {
   const having = (severity: Severity, observations = [leaf()]) =>
     shown({ observations, findings: [{ code: 'CertificateExpiring', severity, message: 'm', remedy: 'r' }] });
   const CHECKED = { authorities: [], now: NOW };
-  const headline = (...probed: readonly ProbedEndpoint[]) =>
-    draw(probeLines(probed, CHECKED, 'certmarshal')).split('\n')[0];
+  const drawn = (probed: readonly ProbedEndpoint[], rules: Parameters<typeof probeLines>[1] = CHECKED) =>
+    draw(probeLines(probed, rules, 'certmarshal'));
+  const headline = (...probed: readonly ProbedEndpoint[]) => drawn(probed).split('\n')[0];
   const critical = having('critical');
   const warning = having('warning');
   const only = (code: FindingCode, severity: Severity) =>
@@ -398,9 +375,9 @@ describe('what a person sees', () => {
     ['unwell ones', [warning, warning], '! 2 endpoints: 2 with warnings · x:443 first: '],
     ['silent ones', [silent, silent], '! 2 endpoints: 2 with warnings · 2 show no certificate · no certificate'],
     [
-      'one silent',
+      'a silent one',
       [silent, well],
-      '! 2 endpoints: 1 with warnings, 1 healthy · 1 shows no certificate · x:443 first: ',
+      '! 2 endpoints: 1 with warnings, 1 healthy · 1 shows no certificate · x:443 first',
     ],
   ])('endpoints count as the worst of them: %s', (_name, probed, expected) => {
     expect(headline(...probed)?.slice(0, expected.length)).toBe(expected);
@@ -408,8 +385,7 @@ describe('what a person sees', () => {
 
   test('what has expired has the fingerprint that --tolerate-expired takes', () => {
     const observations = [leaf({ notAfter: '2026-11-20T10:00:00.000Z', fingerprint: 'ab'.repeat(32) })];
-    const text = draw(probeLines([shown({ observations })], CHECKED, 'certmarshal'));
-    expect(text).toContain(`sha256:${'ab'.repeat(32)}`);
+    expect(drawn([shown({ observations })])).toContain(`sha256:${'ab'.repeat(32)}`);
   });
 
   test('the last line names the runbook of what expires, first of what has expired', () => {
@@ -441,16 +417,14 @@ describe('what a person sees', () => {
 
   test('without --ca, a line says where the CA of an API server is', () => {
     const where = '--ca FILE: certificate-authority-data of your kubeconfig, base64 -d';
-    const drawn = (what: 'kube-apiserver' | 'endpoint', rules: object) =>
-      draw(probeLines([shown({ observations: [leaf({ what })] })], { now: NOW, ...rules }, 'certmarshal'));
-    expect(drawn('kube-apiserver', {})).toContain(where);
-    expect(drawn('kube-apiserver', CHECKED)).not.toContain(where);
-    expect(drawn('endpoint', {})).not.toContain(where);
+    const of = (what: 'kube-apiserver' | 'endpoint') => [shown({ observations: [leaf({ what })] })];
+    expect(drawn(of('kube-apiserver'), { now: NOW })).toContain(where);
+    expect(drawn(of('kube-apiserver'))).not.toContain(where);
+    expect(drawn(of('endpoint'), { now: NOW })).not.toContain(where);
   });
 
   test('nothing is healthy whose issuer is not checked', () => {
-    const line = (...probed: readonly ProbedEndpoint[]) =>
-      draw(probeLines(probed, { now: NOW }, 'certmarshal')).split('\n')[0];
+    const line = (...probed: readonly ProbedEndpoint[]) => drawn(probed, { now: NOW }).split('\n')[0];
     const selfSigned = shown({ observations: [leaf({ issuer: leaf().subject })] });
     const issued = shown({ observations: [leaf({ issuer: 'CN=some CA' })] });
     expect(line(issued)).toMatch(/^· x:443: not checked against a CA: add --ca · /);
@@ -462,7 +436,7 @@ describe('what a person sees', () => {
 
   test('a life that is still to come is told with the date it begins on', () => {
     const future = leaf({ notBefore: '2026-11-23T09:00:00.000Z', notAfter: '2027-09-17T00:00:00.000Z' });
-    const lines = draw(probeLines([shown({ observations: [future] })], CHECKED, 'certmarshal')).split('\n');
+    const lines = drawn([shown({ observations: [future] })]).split('\n');
     expect(lines[0]).toBe('✔ x:443: healthy · begins in 47 h, 2026-11-23');
     expect(lines[3]).toContain('begins in 47 h  2026-11-23  CN=x');
     expect(headline(well, shown({ endpoint: 'next:443', observations: [future] }))).toMatch(
@@ -474,11 +448,10 @@ describe('what a person sees', () => {
 
   test('names are printable, few and short', () => {
     const names = ['a\u001b[2J', 'b'.repeat(200), 'c', 'd', 'e', 'f', 'g'];
-    const text = draw(probeLines([shown({ names })], CHECKED, 'certmarshal'));
-    expect(text.split('\n')[4]).toBe(String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`);
-    expect(draw(probeLines([shown({ names: [] })], CHECKED, 'certmarshal'))).toMatch(
-      /\n {2}no DNS names and no addresses$/,
+    expect(drawn([shown({ names })]).split('\n')[4]).toBe(
+      String.raw`  for a\u{1b}[2J, ${'b'.repeat(60)}…, c, d, e and 2 more`,
     );
+    expect(drawn([shown({ names: [] })])).toMatch(/\n {2}no DNS names and no addresses$/);
   });
 });
 
@@ -487,26 +460,15 @@ test('the names of a certificate, and whether the one that was asked for is amon
   const other = await listenTls(await createServing(authority, names));
   const own = await listenTls(await createServing(authority, { ipAddresses: ['127.0.0.1'] }));
   const shown = ['other.example', '*.other.example', '192.0.2.7'];
-  expect((await probeJson([`127.0.0.1:${other}`])).lines).toEqual([
-    expect.objectContaining({
-      names: shown,
-      findings: [
-        expect.objectContaining({
-          code: 'NameMismatch',
-          severity: 'warning',
-          message: `the certificate at 127.0.0.1:${other} is not for 127.0.0.1; it has other.example, *.other.example, 192.0.2.7`,
-        }),
-      ],
-    }),
-  ]);
-  expect((await probeJson([`127.0.0.1:${other}`], { sni: 'a.other.example' })).lines).toEqual([
-    expect.objectContaining({ names: shown, findings: [] }),
-  ]);
-  expect((await probeJson([`127.0.0.1:${own}`])).lines).toEqual([
-    expect.objectContaining({ names: ['127.0.0.1'], findings: [] }),
-  ]);
+  const message = `the certificate at 127.0.0.1:${other} is not for 127.0.0.1; it has other.example, *.other.example, 192.0.2.7`;
+  const mismatch = expect.objectContaining({ code: 'NameMismatch', severity: 'warning', message });
+  const linesOf = async (port: number, options = {}) => (await probeJson([`127.0.0.1:${port}`], options)).lines;
+  expect(await linesOf(other)).toEqual([expect.objectContaining({ names: shown, findings: [mismatch] })]);
+  const asked = await linesOf(other, { sni: 'a.other.example' });
+  expect(asked).toEqual([expect.objectContaining({ names: shown, findings: [] })]);
+  expect(await linesOf(own)).toEqual([expect.objectContaining({ names: ['127.0.0.1'], findings: [] })]);
   const refused = await listenRaw((socket) => socket.destroy());
-  const [line] = (await probeJson([`127.0.0.1:${refused}`])).lines;
+  const [line] = await linesOf(refused);
   expect(Object.keys(line ?? {})).toEqual(['endpoint', 'observations', 'findings']);
 });
 

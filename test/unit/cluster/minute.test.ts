@@ -75,14 +75,19 @@ function secretsOf(texts: Readonly<Record<string, () => string>>): {
   };
 }
 
+/** A server whose kubeconfig is in the secret of berlin. */
+async function served(handler: Handler) {
+  const server = await startTlsServer(handler);
+  const text = await kubeconfigOf(server.connection);
+  const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text, [arnOf('moved')]: () => text });
+  return { server, reads, sweepOne: minuteOf({ readSecret }) };
+}
+
 const BENCH: Target = { ...TARGET, cluster: { name: 'bench', provider: 'eks-anywhere' } };
 
 describe('createMinute', () => {
   it('keeps connections and credentials from one sweep to the next', async () => {
-    const server = await startTlsServer(accepting(() => TOKEN));
-    const text = await kubeconfigOf(server.connection);
-    const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = minuteOf({ readSecret });
+    const { server, reads, sweepOne } = await served(accepting(() => TOKEN));
     for (const sweep of [1, 2, 3])
       expect(await sweepOne(ORDER, never), `sweep ${sweep}`).toMatchObject({
         outcome: { complete: true, problems: [] },
@@ -124,15 +129,12 @@ describe('createMinute', () => {
   it('does not repeat a sweep that has written, because only its report knows', async () => {
     const csr = csrOf(1, requestOf(1), new Date().toISOString());
     let items: Readonly<Record<string, readonly object[]>> = {};
-    const server = await startTlsServer(({ method, url }, response) => {
+    const { reads, sweepOne } = await served(({ method, url }, response) => {
       const resource = /\/(certificatesigningrequests|machines|clusters)\?/.exec(url)?.[1] ?? '';
       if (url.endsWith('/cluster.x-k8s.io')) answer(response, 200, { versions: [{ version: 'v1beta2' }] });
       else if (method === 'GET') answer(response, 200, { kind: 'List', metadata: {}, items: items[resource] ?? [] });
       else answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized'));
     });
-    const text = await kubeconfigOf(server.connection);
-    const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    const sweepOne = minuteOf({ readSecret });
     await sweepOne(orderOf(BENCH), never);
     items = { certificatesigningrequests: [csr], machines: [machineOf(1)], clusters: [BENCH_CLUSTER] };
     expect(await sweepOne(orderOf(BENCH), never)).toMatchObject({
@@ -142,12 +144,8 @@ describe('createMinute', () => {
   });
 
   it('asks once only with credentials that it has just read', async () => {
-    const server = await startTlsServer(accepting(() => 'another token'));
-    const text = await kubeconfigOf(server.connection);
-    const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text });
-    expect(await minuteOf({ readSecret })(ORDER, never)).toMatchObject({
-      report: { problems: [{ kind: 'unauthorized' }] },
-    });
+    const { server, reads, sweepOne } = await served(accepting(() => 'another token'));
+    expect(await sweepOne(ORDER, never)).toMatchObject({ report: { problems: [{ kind: 'unauthorized' }] } });
     expect(reads).toHaveLength(1);
     expect(server.received).toHaveLength(1);
   });
@@ -164,10 +162,7 @@ describe('createMinute', () => {
   });
 
   it('opens a target anew when its secret is another one', async () => {
-    const server = await startTlsServer(accepting(() => TOKEN));
-    const text = await kubeconfigOf(server.connection);
-    const { reads, readSecret } = secretsOf({ [arnOf('berlin')]: () => text, [arnOf('moved')]: () => text });
-    const sweepOne = minuteOf({ readSecret });
+    const { reads, sweepOne } = await served(accepting(() => TOKEN));
     await sweepOne(ORDER, never);
     const access = { kind: 'kubeconfig', secret: arnOf('moved') } as const;
     await sweepOne(orderOf({ ...TARGET, access }), never);
@@ -176,13 +171,9 @@ describe('createMinute', () => {
 
   it('says what is wrong with a target that cannot be opened, and quotes no secret', async () => {
     const exec = await kubeconfigOf({ server: 'https://127.0.0.1:1', user: { exec: { command: 'SENTINEL' } } });
-    const key = await kubeconfigOf({
-      server: 'https://127.0.0.1:1',
-      user: {
-        'client-certificate-data': Buffer.from('SENTINEL').toString('base64'),
-        'client-key-data': Buffer.from('SENTINEL').toString('base64'),
-      },
-    });
+    const data = Buffer.from('SENTINEL').toString('base64');
+    const user = { 'client-certificate-data': data, 'client-key-data': data };
+    const key = await kubeconfigOf({ server: 'https://127.0.0.1:1', user });
     for (const [name, text, kind, object] of [
       ['missing', undefined, 'secret', `secret ${arnOf('missing')}`],
       ['text', 'SENTINEL', 'kubeconfig', `kubeconfig in secret ${arnOf('text')}`],
@@ -190,10 +181,8 @@ describe('createMinute', () => {
       ['key', key, 'certificate', `kubeconfig in secret ${arnOf('key')}`],
     ] as const) {
       const { readSecret } = secretsOf(text === undefined ? {} : { [arnOf(name)]: () => text });
-      const swept = await minuteOf({ readSecret })(
-        orderOf({ ...TARGET, access: { kind: 'kubeconfig', secret: arnOf(name) } }),
-        never,
-      );
+      const access = { kind: 'kubeconfig', secret: arnOf(name) } as const;
+      const swept = await minuteOf({ readSecret })(orderOf({ ...TARGET, access }), never);
       expect(swept).toMatchObject({ outcome: { readable: false, complete: false, problems: [{ kind, object }] } });
       expect(swept).not.toHaveProperty('report', expect.anything());
       expect(swept.failures).toEqual([]);
@@ -247,9 +236,7 @@ describe('an order', () => {
   });
 
   it('counts its CSRs from where the index ends, and none if a webhook asked for it', async () => {
-    const server = await startTlsServer(accepting(() => TOKEN));
-    const text = await kubeconfigOf(server.connection);
-    const sweepOne = minuteOf(secretsOf({ [arnOf('berlin')]: () => text }));
+    const { sweepOne } = await served(accepting(() => TOKEN));
     const countedTo = Date.now() - 60_000;
     const { outcome } = await sweepOne(orderOf(TARGET, { countedTo }), never);
     expect(outcome.counted).toEqual({
@@ -312,10 +299,12 @@ describe('an order', () => {
       else answer(response, 200, { ...EMPTY, items });
     };
 
+  const LOOKING = orderOf(TARGET, { lookForClusters: ['eksa-system'] });
+
   it('looks for workload clusters when it is told to', async () => {
     const { server, sweepOne } = await minuteOver(clusters([{ metadata: { namespace: 'eksa-system', name: 'oslo' } }]));
     const found = [{ namespace: 'eksa-system', name: 'oslo' }];
-    expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
+    expect(await sweepOne(LOOKING, never)).toMatchObject({
       outcome: { complete: true, workloadClusters: found },
     });
     const before = server.received.length;
@@ -326,7 +315,7 @@ describe('an order', () => {
   it('tells what is wrong with one workload cluster, and of the others', async () => {
     const items = ['oslo', 'x'.repeat(64)].map((name) => ({ metadata: { namespace: 'eksa-system', name } }));
     const { sweepOne } = await minuteOver(clusters(items));
-    expect(await sweepOne(orderOf(TARGET, { lookForClusters: ['eksa-system'] }), never)).toMatchObject({
+    expect(await sweepOne(LOOKING, never)).toMatchObject({
       outcome: {
         complete: false,
         problems: [{ kind: 'workload-clusters' }],
@@ -338,19 +327,13 @@ describe('an order', () => {
 
   it('tells that there are more workload clusters than it looks at', async () => {
     const items = Array.from({ length: 1_001 }, (_, n) => ({ metadata: { namespace: 'eksa-system', name: `c${n}` } }));
-    const { outcome } = await (await minuteOver(clusters(items))).sweepOne(
-      orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
-      never,
-    );
+    const { outcome } = await (await minuteOver(clusters(items))).sweepOne(LOOKING, never);
     expect(outcome).toMatchObject({ complete: false, workloadClustersCut: true });
     expect(outcome.workloadClusters).toHaveLength(1_000);
   });
 
   it('tells no workload clusters when they cannot be listed, and why', async () => {
-    const { outcome, report } = await (await minuteOver(clusters(undefined))).sweepOne(
-      orderOf(TARGET, { lookForClusters: ['eksa-system'] }),
-      never,
-    );
+    const { outcome, report } = await (await minuteOver(clusters(undefined))).sweepOne(LOOKING, never);
     expect(outcome).toMatchObject({
       readable: true,
       complete: false,
@@ -373,17 +356,9 @@ describe('an order', () => {
     const refusing = await minuteOver((_, response) =>
       answer(response, 401, statusBody(401, 'Unauthorized', 'no'), { date }),
     );
+    const [message, remedy] = [expect.stringContaining('behind ours'), expect.stringContaining('NTP')];
     expect(await refusing.sweepOne(ORDER, never)).toMatchObject({
-      outcome: {
-        problems: [
-          {
-            kind: 'unauthorized',
-            message: expect.stringContaining('behind ours'),
-            remedy: expect.stringContaining('NTP'),
-          },
-          { kind: 'clock' },
-        ],
-      },
+      outcome: { problems: [{ kind: 'unauthorized', message, remedy }, { kind: 'clock' }] },
     });
   });
 });
@@ -391,6 +366,10 @@ describe('an order', () => {
 describe('an EKS cluster', () => {
   const SCOPE = { account: '111122223333', region: 'eu-central-1' };
   const base64 = (text: string) => Buffer.from(text).toString('base64');
+  const accessTo = ({ connection }: Awaited<ReturnType<typeof startTlsServer>>) => ({
+    endpoint: connection.server,
+    certificateAuthority: base64(connection.caPem),
+  });
 
   const eks = (access: Pick<EksAccess, 'endpoint' | 'certificateAuthority'>): Target => ({
     id: '111122223333/eu-central-1/dublin',
@@ -419,8 +398,7 @@ describe('an EKS cluster', () => {
       accepting(() => TOKEN),
       { serving: await authority.issue(LOOPBACK) },
     );
-    const { connection } = server;
-    const old = { endpoint: connection.server, certificateAuthority: base64(connection.caPem) };
+    const old = accessTo(server);
     return { server, old, fresh: { ...old, certificateAuthority: base64(authority.certificatePem) } };
   }
 
@@ -475,27 +453,21 @@ describe('an EKS cluster', () => {
     });
   });
 
-  it('whose CA is wrong also for EKS stays a finding, at one question a sweep', async () => {
+  it.each([
+    ['for EKS', 'DNS, proxies', async () => ({})],
+    [
+      'after it',
+      'may have rotated its CA',
+      async () => ({ certificateAuthority: base64((await createAuthority('other')).certificatePem) }),
+    ],
+  ])('whose CA is wrong also %s stays a finding, at one question a sweep', async (_, remedy, shown) => {
     const { server, old } = await rotated();
-    const { asked, sweepOne } = eksOf(old);
-    expect(await sweepOne(orderOf(eks(old)), never)).toMatchObject({
-      outcome: {
-        readable: false,
-        problems: [{ kind: 'certificate', remedy: expect.stringContaining('DNS, proxies') }],
-      },
-    });
+    const { asked, sweepOne } = eksOf({ ...old, ...(await shown()) });
+    const problem = { kind: 'certificate', remedy: expect.stringContaining(remedy) };
+    const expected = { outcome: { readable: false, problems: [problem] } };
+    expect(await sweepOne(orderOf(eks(old)), never)).toMatchObject(expected);
     expect(asked).toHaveLength(1);
     expect(server.received).toEqual([]);
-  });
-
-  it('whose CA is wrong also after the question is not asked about twice', async () => {
-    const { old } = await rotated();
-    const other = base64((await createAuthority('other')).certificatePem);
-    const { asked, sweepOne } = eksOf({ ...old, certificateAuthority: other });
-    expect(await sweepOne(orderOf(eks(old)), never)).toMatchObject({
-      outcome: { problems: [{ kind: 'certificate' }] },
-    });
-    expect(asked).toHaveLength(1);
   });
 
   it.each([
@@ -521,8 +493,7 @@ describe('an EKS cluster', () => {
   ])('that answers %i needs a command, and no question to EKS', async (status, command) => {
     const server = await startTlsServer((_, response) => answer(response, status, statusBody(status, 'x', 'x')));
     const { asked, sweepOne } = eksOf({});
-    const { server: endpoint, caPem } = server.connection;
-    expect(await sweepOne(orderOf(eks({ endpoint, certificateAuthority: base64(caPem) })), never)).toMatchObject({
+    expect(await sweepOne(orderOf(eks(accessTo(server))), never)).toMatchObject({
       outcome: { problems: [{ remedy: expect.stringContaining(command) }] },
     });
     expect(asked).toEqual([]);
@@ -532,8 +503,7 @@ describe('an EKS cluster', () => {
     const server = await startTlsServer(accepting(() => TOKEN));
     const gone = { kind: 'expired', object: 'token for dublin', problem: 'no credentials', remedy: 'Fix.' } as const;
     const sweepOne = minuteOf({ signToken: async () => Promise.reject(new AwsError(gone)) });
-    const { server: endpoint, caPem } = server.connection;
-    const { outcome } = await sweepOne(orderOf(eks({ endpoint, certificateAuthority: base64(caPem) })), never);
+    const { outcome } = await sweepOne(orderOf(eks(accessTo(server))), never);
     expect(outcome).toMatchObject({ untried: true, readable: false, problems: [{ kind: 'credentials' }] });
     expect(server.received).toEqual([]);
   });
@@ -549,8 +519,7 @@ describe('an EKS cluster', () => {
         throw new AwsError(denied);
       },
     });
-    const { server: endpoint, caPem } = server.connection;
-    const order = orderOf(eks({ endpoint, certificateAuthority: base64(caPem) }));
+    const order = orderOf(eks(accessTo(server)));
     for (const sweep of [1, 2])
       expect(await sweepOne(order, never), `sweep ${sweep}`).toMatchObject({
         report: {

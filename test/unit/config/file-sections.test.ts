@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { runs } from '../../runs.ts';
 import { exampleFiles, SECRET, validFleet } from './fleet-examples.ts';
-import { accepts, problemsOf, refuses } from './parsing.ts';
+import { accepts, problemsOf, refuses, refusesIn } from './parsing.ts';
 
 const D = 'version: 1\ndiscovery:\n  - ';
 /** Below a discovery of other accounts. */
@@ -32,162 +32,105 @@ const ONE_EACH = 'list each account and Region once';
 
 describe('discovery', () => {
   refuses([
-    ['a section in place of a list', 'version: 1\ndiscovery: {}', '2:1: discovery: write a list, not a section'],
-    ['no account', `${D}accounts: []`, `3:5: discovery[0].accounts: ${EMPTY_LIST}`],
-    ['an account without quotes', `${D}accounts: [111122223333]`, `3:16: discovery[0].accounts[0]: ${UNQUOTED}`],
-    ['an account with a leading zero', `${D}accounts: [011122223333]`, `3:16: discovery[0].accounts[0]: ${UNQUOTED}`],
+    ['version: 1\ndiscovery: {}', '2:1: discovery: write a list, not a section'],
     [
-      'an account that is nothing',
-      `${D}accounts: [~]`,
-      '3:16: discovery[0].accounts[0]: write an account id in quotes, or self, not nothing',
-    ],
-    [
-      'the alias of an account',
-      `${D}accounts: [retail]`,
-      '3:16: discovery[0].accounts[0]: "retail" is not an account id; write twelve digits in quotes, or self',
-    ],
-    [
-      'eleven digits',
-      `${D}accounts: ['11122223333']`,
-      '3:16: discovery[0].accounts[0]: "11122223333" is not an account id; write twelve digits in quotes, or self',
-    ],
-    [
-      'an account twice',
-      `${D}accounts: [self, '111122223333', self]${PLACE}`,
-      '3:38: discovery[0].accounts[2]: "self" appears twice; keep one of the two',
-    ],
-    [
-      'an Availability Zone',
-      `${D}regions: [eu-central-1a]`,
-      '3:15: discovery[0].regions[0]: "eu-central-1a" is not the name of a Region; write, for example, eu-central-1, or self',
-    ],
-    [
-      'a Region twice',
-      `${D}regions: [eu-west-1, eu-west-1]`,
-      '3:26: discovery[0].regions[1]: "eu-west-1" appears twice; keep one of the two',
-    ],
-    [
-      'too many Regions',
-      `${D}regions: [${Array.from({ length: 51 }, (_, index) => `eu-west-${index}`).join()}]`,
-      '3:5: discovery[0].regions: write at most 50 entries',
-    ],
-    [
-      'the same account and Region in two entries',
       `${D}accounts: ['111122223333']\n    regions: [eu-west-1, eu-west-2]\n  - accounts: ['444455556666', '111122223333']\n    regions: [eu-west-2]${PLACE}`,
       `5:32: discovery[1].accounts[1]: discovery[0] already covers 111122223333/eu-west-2; ${ONE_EACH}`,
     ],
+    [`${D}role: a\n  - role: b`, `4:5: discovery[1].accounts[0]: discovery[0] already covers self/self; ${ONE_EACH}`],
     [
-      'self and self by default',
-      `${D}role: a\n  - role: b`,
-      `4:5: discovery[1].accounts[0]: discovery[0] already covers self/self; ${ONE_EACH}`,
-    ],
-    [
-      'many that are the same',
       `${D}regions: &all [eu-west-1, eu-west-2, eu-west-3, eu-north-1, eu-south-1]\n  - regions: *all`,
       `4:5: discovery[1].accounts[0]: discovery[0] already covers self/eu-west-1, self/eu-west-2, self/eu-west-3 and 2 more; ${ONE_EACH}`,
     ],
     [
-      'the ARN of a role',
-      `${D}role: arn:aws:iam::111122223333:role/x`,
-      '3:11: discovery[0].role: "arn:aws:iam::111122223333:role/x" is not the name of a role; write it alone, without ARN and path, with at most 64 letters, digits and any of _ + = , . @ -',
-    ],
-    [
-      'a short external id',
-      `${D}externalId: x`,
-      '3:17: discovery[0].externalId: "x" is not an external id; use 2 to 1,224 letters, digits and any of _ + = , . @ : / -',
-    ],
-    [
-      'an external id that is a number',
-      `${D}externalId: 4711`,
-      '3:17: discovery[0].externalId: write an external id in quotes, not 4711',
-    ],
-    [
-      'a session tag of AWS',
-      `${D}sessionTags: { 'AWS:x': y }`,
-      '3:20: discovery[0].sessionTags.AWS:x: "AWS:x" begins with aws:, which AWS reserves; write another key',
-    ],
-    [
-      'a session tag with a strange key',
-      `${D}sessionTags: { 'a!': y }`,
-      `3:20: discovery[0].sessionTags.a!: "a!" cannot be the key of a tag; use 1 to 128 ${TAG_CHARACTERS}`,
-    ],
-    [
-      'a session tag with a long value',
-      `${D}sessionTags: { a: ${'b'.repeat(257)} }`,
-      `3:23: discovery[0].sessionTags.a: "${'b'.repeat(100)}…" cannot be the value of a tag; use at most 256 ${TAG_CHARACTERS}`,
-    ],
-    [
-      'a session tag twice for STS',
-      `${D}sessionTags: { team: a, Team: b }`,
-      '3:35: discovery[0].sessionTags.Team: STS treats it as the same tag as team; keep one of the two',
-    ],
-    [
-      'more session tags than STS takes',
-      `${D}sessionTags: { ${Array.from({ length: 51 }, (_, index) => `k${index}: v`).join()} }`,
-      '3:5: discovery[0].sessionTags: more than 50 tags; STS accepts no more for one session',
-    ],
-    [
-      'a tag that is a boolean',
-      `${D}include: { tags: { certmarshal: true } }`,
-      "3:37: discovery[0].include.tags.certmarshal: write the value of the tag in quotes, for example 'true', not true",
-    ],
-    [
-      'no tag',
-      `${D}exclude: { tags: {} }`,
-      '3:16: discovery[0].exclude.tags: an empty section; write at least one tag, or remove the key',
-    ],
-    ['no name', `${D}exclude: { names: [] }`, `3:16: discovery[0].exclude.names: ${EMPTY_LIST}`],
-    [
-      'a list of tags',
-      `${D}include: { tags: [a] }`,
-      '3:16: discovery[0].include.tags: write a section with keys, not a list',
-    ],
-    [
-      'an unknown key of a selection',
-      `${D}include: { name: [a] }`,
-      '3:16: discovery[0].include.name: unknown key; did you mean "names"?',
-    ],
-    [
-      'a kubeconfig for what is found',
-      `${D}kubeconfigSecret: ${SECRET}`,
-      '3:5: discovery[0].kubeconfigSecret: unknown key; known here: accounts, regions, role, externalId, sessionTags, include, exclude, lane, auditSecrets, kubeletMetrics, accessEntries',
-    ],
-    [
-      'an access entry twice',
-      `${D}accessEntries: [a, a]`,
-      '3:24: discovery[0].accessEntries[1]: "a" appears twice; keep one of the two',
-    ],
-    [
-      'access entries in two Regions',
-      `${D}regions: [self, eu-west-1]\n    accessEntries: [a]`,
-      '4:5: discovery[0].accessEntries: only an entry of one account and one Region can have them; give these clusters such an entry',
-    ],
-    [
-      'one role with two external ids',
       `${D}accounts: ['111122223333']\n    externalId: one\n  - accounts: ['111122223333']\n    regions: [eu-west-1]\n    externalId: two${PLACE}`,
       '5:5: discovery[1].role: discovery[0] assumes certmarshal-spoke of 111122223333 with another externalId or other sessionTags; write the same here, or name another role',
     ],
     [
-      'an access entry for what is not included',
-      `${D}include: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]`,
-      `4:29: discovery[0].accessEntries[1]: "a-test" ${LEFT_OUT}, or remove it here`,
-    ],
-    [
-      'an access entry for what is excluded',
-      `${D}exclude: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]`,
-      `4:21: discovery[0].accessEntries[0]: "a-prod" ${LEFT_OUT}, or remove it here`,
-    ],
-    [
-      'the default lane for private endpoints',
-      `${D}lane: default`,
-      '3:11: discovery[0].lane: clusters whose endpoint is private, or has an allow list, cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this',
-    ],
-    ['not a lane', `${D}lane: onprem`, '3:11: discovery[0].lane: "onprem" is not a lane of this file; add it to lanes'],
-    [
-      'a misspelled lane',
       `${LANE}discovery: [{ lane: onprm }]`,
       '7:21: discovery[0].lane: "onprm" is not a lane of this file; did you mean "onprem"?',
     ],
+  ]);
+
+  refusesIn((text) => D + text, 'discovery[0].', [
+    ['accounts: []', `3:5: accounts: ${EMPTY_LIST}`],
+    ['accounts: [111122223333]', `3:16: accounts[0]: ${UNQUOTED}`],
+    ['accounts: [011122223333]', `3:16: accounts[0]: ${UNQUOTED}`],
+    ['accounts: [~]', '3:16: accounts[0]: write an account id in quotes, or self, not nothing'],
+    ['accounts: [retail]', '3:16: accounts[0]: "retail" is not an account id; write twelve digits in quotes, or self'],
+    [
+      "accounts: ['11122223333']",
+      '3:16: accounts[0]: "11122223333" is not an account id; write twelve digits in quotes, or self',
+    ],
+    [`accounts: [self, '111122223333', self]${PLACE}`, '3:38: accounts[2]: "self" appears twice; keep one of the two'],
+    [
+      'regions: [eu-central-1a]',
+      '3:15: regions[0]: "eu-central-1a" is not the name of a Region; write, for example, eu-central-1, or self',
+    ],
+    ['regions: [eu-west-1, eu-west-1]', '3:26: regions[1]: "eu-west-1" appears twice; keep one of the two'],
+    [
+      `regions: [${Array.from({ length: 51 }, (_, index) => `eu-west-${index}`).join()}]`,
+      '3:5: regions: write at most 50 entries',
+    ],
+    [
+      'role: arn:aws:iam::111122223333:role/x',
+      '3:11: role: "arn:aws:iam::111122223333:role/x" is not the name of a role; write it alone, without ARN and path, with at most 64 letters, digits and any of _ + = , . @ -',
+    ],
+    [
+      'externalId: x',
+      '3:17: externalId: "x" is not an external id; use 2 to 1,224 letters, digits and any of _ + = , . @ : / -',
+    ],
+    ['externalId: 4711', '3:17: externalId: write an external id in quotes, not 4711'],
+    [
+      "sessionTags: { 'AWS:x': y }",
+      '3:20: sessionTags.AWS:x: "AWS:x" begins with aws:, which AWS reserves; write another key',
+    ],
+    [
+      "sessionTags: { 'a!': y }",
+      `3:20: sessionTags.a!: "a!" cannot be the key of a tag; use 1 to 128 ${TAG_CHARACTERS}`,
+    ],
+    [
+      `sessionTags: { a: ${'b'.repeat(257)} }`,
+      `3:23: sessionTags.a: "${'b'.repeat(100)}…" cannot be the value of a tag; use at most 256 ${TAG_CHARACTERS}`,
+    ],
+    [
+      'sessionTags: { team: a, Team: b }',
+      '3:35: sessionTags.Team: STS treats it as the same tag as team; keep one of the two',
+    ],
+    [
+      `sessionTags: { ${Array.from({ length: 51 }, (_, index) => `k${index}: v`).join()} }`,
+      '3:5: sessionTags: more than 50 tags; STS accepts no more for one session',
+    ],
+    [
+      'include: { tags: { certmarshal: true } }',
+      "3:37: include.tags.certmarshal: write the value of the tag in quotes, for example 'true', not true",
+    ],
+    ['exclude: { tags: {} }', '3:16: exclude.tags: an empty section; write at least one tag, or remove the key'],
+    ['exclude: { names: [] }', `3:16: exclude.names: ${EMPTY_LIST}`],
+    ['include: { tags: [a] }', '3:16: include.tags: write a section with keys, not a list'],
+    ['include: { name: [a] }', '3:16: include.name: unknown key; did you mean "names"?'],
+    [
+      `kubeconfigSecret: ${SECRET}`,
+      '3:5: kubeconfigSecret: unknown key; known here: accounts, regions, role, externalId, sessionTags, include, exclude, lane, auditSecrets, kubeletMetrics, accessEntries',
+    ],
+    ['accessEntries: [a, a]', '3:24: accessEntries[1]: "a" appears twice; keep one of the two'],
+    [
+      'regions: [self, eu-west-1]\n    accessEntries: [a]',
+      '4:5: accessEntries: only an entry of one account and one Region can have them; give these clusters such an entry',
+    ],
+    [
+      "include: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]",
+      `4:29: accessEntries[1]: "a-test" ${LEFT_OUT}, or remove it here`,
+    ],
+    [
+      "exclude: { names: ['*-prod'] }\n    accessEntries: [a-prod, a-test]",
+      `4:21: accessEntries[0]: "a-prod" ${LEFT_OUT}, or remove it here`,
+    ],
+    [
+      'lane: default',
+      '3:11: lane: clusters whose endpoint is private, or has an allow list, cannot be reached from the default lane, which is outside of every VPC; name one of lanes, or remove this',
+    ],
+    ['lane: onprem', '3:11: lane: "onprem" is not a lane of this file; add it to lanes'],
   ]);
 
   accepts([
@@ -210,86 +153,61 @@ describe('discovery', () => {
 describe('managementClusters', () => {
   refuses([
     [
-      'no secret',
       'version: 1\nmanagementClusters: [{ name: m }]',
       `2:22: managementClusters[0].kubeconfigSecret: missing; ${SECRET_REMEDY}`,
     ],
     [
-      'a strange name',
       M.replace('name: m', 'name: m/x'),
       `3:11: managementClusters[0].name: "m/x" cannot name a management cluster; ${NAME_REMEDY}`,
     ],
     [
-      'a name twice',
       `${M}serviceCidrs: [10.96.0.0/12]\n  - { name: m, kubeconfigSecret: "${SECRET}" }`,
       '6:13: managementClusters[1].name: "m" is the name of managementClusters[0] too; give each its own name',
     ],
     [
-      'an authenticator id that is a name',
-      `${M}authenticatorId: berlin`,
-      `5:22: managementClusters[0].authenticatorId: "berlin" ${NO_UUID}`,
-    ],
-    [
-      'a lane that is none',
-      `${M}lane: defualt`,
-      '5:11: managementClusters[0].lane: "defualt" is not a lane of this file; did you mean "default"?',
-    ],
-    ['no namespaces', `${W}namespaces: []`, `6:7: managementClusters[0].workloadClusters.namespaces: ${EMPTY_LIST}`],
-    [
-      'a namespace of a strange name',
-      `${W}namespaces: [eksa-system, kube_system]`,
-      '6:33: managementClusters[0].workloadClusters.namespaces[1]: "kube_system" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
-    ],
-    [
-      'a namespace twice',
-      `${W}namespaces: [a, b, a]`,
-      '6:7: managementClusters[0].workloadClusters.namespaces: a namespace appears twice; keep one of the two',
-    ],
-    [
-      'tags of workload clusters',
-      `${W}include: { tags: { a: b } }`,
-      '6:18: managementClusters[0].workloadClusters.include.tags: unknown key; known here: names',
-    ],
-    [
-      'an incomplete ARN of a workload cluster',
-      `${W}kubeconfigSecrets: { a: hunter2 }`,
-      `6:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: ${SECRET_REMEDY}`,
-    ],
-    [
-      'a workload cluster of a strange name',
-      `${W}kubeconfigSecrets: { a/b: "${SECRET}" }`,
-      `6:28: managementClusters[0].workloadClusters.kubeconfigSecrets.a/b: "a/b" cannot name a workload cluster; ${NAME_REMEDY}`,
-    ],
-    [
-      'a secret of what is not included',
-      `${W}include: { names: [b*] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
-      `7:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
-    ],
-    [
-      'a secret of what is excluded',
-      `${W}exclude: { names: [a] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
-      `7:31: managementClusters[0].workloadClusters.kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
-    ],
-    [
-      'a namespace of what is excluded',
-      `${W}exclude: { names: [a] }\n      eksAnywhereNamespaces: { a: default }`,
-      `7:35: managementClusters[0].workloadClusters.eksAnywhereNamespaces.a: this cluster ${LEFT_OUT}, or remove its namespace`,
-    ],
-    [
-      'a namespace of EKS Anywhere that none can have',
-      `${W}eksAnywhereNamespaces: { a: team/a }`,
-      '6:35: managementClusters[0].workloadClusters.eksAnywhereNamespaces.a: "team/a" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
-    ],
-    [
-      'a misspelled option',
-      `${W}kubeconfigsFromManagement: true`,
-      '6:7: managementClusters[0].workloadClusters.kubeconfigsFromManagement: unknown key; did you mean "kubeconfigsFromManagementCluster"?',
-    ],
-    [
-      'evidence of nodes without the addresses of its Services',
       `${M}\npolicies:\n  - evidence: [node]`,
       '7:16: policies[0].evidence[0]: trusts what a node reports about itself, which may be the address of a Service; write serviceCidrs at m',
     ],
+  ]);
+
+  refusesIn((text) => W + text, 'managementClusters[0].workloadClusters.', [
+    ['namespaces: []', `6:7: namespaces: ${EMPTY_LIST}`],
+    [
+      'namespaces: [eksa-system, kube_system]',
+      '6:33: namespaces[1]: "kube_system" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+    ],
+    ['namespaces: [a, b, a]', '6:7: namespaces: a namespace appears twice; keep one of the two'],
+    ['include: { tags: { a: b } }', '6:18: include.tags: unknown key; known here: names'],
+    ['kubeconfigSecrets: { a: hunter2 }', `6:31: kubeconfigSecrets.a: ${SECRET_REMEDY}`],
+    [
+      `kubeconfigSecrets: { a/b: "${SECRET}" }`,
+      `6:28: kubeconfigSecrets.a/b: "a/b" cannot name a workload cluster; ${NAME_REMEDY}`,
+    ],
+    [
+      `include: { names: [b*] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
+      `7:31: kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
+    ],
+    [
+      `exclude: { names: [a] }\n      kubeconfigSecrets: { a: "${SECRET}" }`,
+      `7:31: kubeconfigSecrets.a: this cluster ${LEFT_OUT}, or remove its secret`,
+    ],
+    [
+      'exclude: { names: [a] }\n      eksAnywhereNamespaces: { a: default }',
+      `7:35: eksAnywhereNamespaces.a: this cluster ${LEFT_OUT}, or remove its namespace`,
+    ],
+    [
+      'eksAnywhereNamespaces: { a: team/a }',
+      '6:35: eksAnywhereNamespaces.a: "team/a" cannot name a namespace; use at most 63 lowercase letters, digits and "-", and start and end with a letter or digit',
+    ],
+    [
+      'kubeconfigsFromManagement: true',
+      '6:7: kubeconfigsFromManagement: unknown key; did you mean "kubeconfigsFromManagementCluster"?',
+    ],
+  ]);
+
+  refusesIn((text) => M + text, 'managementClusters[0].', [
+    ['authenticatorId: berlin', `5:22: authenticatorId: "berlin" ${NO_UUID}`],
+    ['lane: defualt', '5:11: lane: "defualt" is not a lane of this file; did you mean "default"?'],
   ]);
 
   it('needs no addresses of Services for clusters that are found, or for a policy of EKS only', () => {
@@ -303,48 +221,31 @@ describe('clusters', () => {
   const again = (rest: string) => `${C}\n  - { provider: eks, kubeconfigSecret: "${SECRET}", ${rest} }`;
 
   refuses([
+    [again('name: a'), '7:131: clusters[1].name: "a" is the id of clusters[0] too; give one of them an id'],
+    [again('name: b, id: a'), '7:138: clusters[1].id: "a" is the id of clusters[0] too; give one of them another id'],
     [
-      'two of one name',
-      again('name: a'),
-      '7:131: clusters[1].name: "a" is the id of clusters[0] too; give one of them an id',
-    ],
-    [
-      'two of one id',
-      again('name: b, id: a'),
-      '7:138: clusters[1].id: "a" is the id of clusters[0] too; give one of them another id',
-    ],
-    [
-      'the id of a management cluster',
       `${M}\nclusters:\n  - { name: m, provider: eks, kubeconfigSecret: "${SECRET}" }`,
       '7:13: clusters[0].name: "m" is the id of managementClusters[0] too; give one of them an id',
     ],
     [
-      'an id like those of clusters that are found',
-      `${C}id: m/ns/a`,
-      `6:9: clusters[0].id: "m/ns/a" cannot be the id of a cluster; ${NAME_REMEDY}`,
-    ],
-    [
-      'the name of an EKS Anywhere cluster as its authenticator id',
-      `${C}authenticatorId: a`,
-      `6:22: clusters[0].authenticatorId: "a" ${NO_UUID}`,
-    ],
-    [
-      'a strange authenticator id',
-      `${C}authenticatorId: a/b`,
-      '6:22: clusters[0].authenticatorId: "a/b" is not a cluster id of aws-iam-authenticator; write a UUID on eks-anywhere, the name of the cluster on eks',
-    ],
-    [
-      'the authenticator id of another cluster',
       `${C}authenticatorId: ${UUID}\n${again(`name: b, authenticatorId: ${UUID}`).slice(C.length)}`,
       `8:151: clusters[1].authenticatorId: "${UUID}" is the authenticatorId of clusters[0] too, ${SHARED}`,
     ],
     [
-      'the authenticator id of a management cluster, in capitals',
       `${M}authenticatorId: ${UUID}\nclusters:\n  - { name: b, provider: eks-anywhere, kubeconfigSecret: "${SECRET}", authenticatorId: ${UUID.toUpperCase()} }`,
       `7:160: clusters[0].authenticatorId: "${UUID.toUpperCase()}" is the authenticatorId of managementClusters[0] too, ${SHARED}`,
     ],
-    ['a lane that is a number', `${C}lane: 7`, '6:11: clusters[0].lane: write the name of a lane, not 7'],
-    ['a lane that is none', `${C}lane: x`, '6:11: clusters[0].lane: "x" is not a lane of this file; add it to lanes'],
+  ]);
+
+  refusesIn((text) => C + text, 'clusters[0].', [
+    ['id: m/ns/a', `6:9: id: "m/ns/a" cannot be the id of a cluster; ${NAME_REMEDY}`],
+    ['authenticatorId: a', `6:22: authenticatorId: "a" ${NO_UUID}`],
+    [
+      'authenticatorId: a/b',
+      '6:22: authenticatorId: "a/b" is not a cluster id of aws-iam-authenticator; write a UUID on eks-anywhere, the name of the cluster on eks',
+    ],
+    ['lane: 7', '6:11: lane: write the name of a lane, not 7'],
+    ['lane: x', '6:11: lane: "x" is not a lane of this file; add it to lanes'],
   ]);
 
   it('accepts two of one name whose ids differ, and the name as authenticator id on EKS', () => {
@@ -355,51 +256,45 @@ describe('clusters', () => {
 describe('lanes', () => {
   refuses([
     [
-      'the name of the one that is always there',
       LANE.replace('onprem', 'default'),
       '3:11: lanes[0].name: "default" is the built-in lane outside of every VPC; give this one another name',
     ],
     [
-      'a name that no queue can have',
       LANE.replace('onprem', 'On_prem'),
       '3:11: lanes[0].name: "On_prem" cannot name a lane; use at most 32 lower-case letters, digits and "-", and start with a letter',
     ],
     [
-      'a name twice',
       `${LANE}  - { name: onprem, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`,
       '7:13: lanes[1].name: "onprem" is the name of lanes[0] too; give each its own name',
     ],
     [
-      'a VPC that is none',
       LANE.replace('vpc-0a1b2c3d', 'subnet-0a1b2c3d'),
       '4:12: lanes[0].vpcId: "subnet-0a1b2c3d" is not the id of a VPC; write, for example, vpc-0a1b2c3d4e5f60718',
     ],
     [
-      'a subnet that is none',
       LANE.replace('[subnet-0a1b2c3d]', '[subnet-1]'),
       '5:17: lanes[0].subnetIds[0]: "subnet-1" is not the id of a subnet; write, for example, subnet-0a1b2c3d4e5f60718',
     ],
-    ['no subnet', LANE.replace('[subnet-0a1b2c3d]', '[]'), `5:5: lanes[0].subnetIds: ${EMPTY_LIST}`],
-    ['no security group', L, '3:5: lanes[0].securityGroupIds: missing; write a list'],
+    [LANE.replace('[subnet-0a1b2c3d]', '[]'), `5:5: lanes[0].subnetIds: ${EMPTY_LIST}`],
+    [L, '3:5: lanes[0].securityGroupIds: missing; write a list'],
     [
-      'a security group that is none',
-      `${L}securityGroupIds: [default]`,
-      '6:24: lanes[0].securityGroupIds[0]: "default" is not the id of a security group; write, for example, sg-0a1b2c3d4e5f60718',
-    ],
-    [
-      'a security group twice',
-      `${L}securityGroupIds: [sg-0a1b2c3d, sg-0a1b2c3d]`,
-      '6:37: lanes[0].securityGroupIds[1]: "sg-0a1b2c3d" appears twice; keep one of the two',
-    ],
-    [
-      'more security groups than a function takes',
-      `${L}securityGroupIds: [${Array.from({ length: 6 }, (_, index) => `sg-0000000${index}`).join()}]`,
-      '6:5: lanes[0].securityGroupIds: write at most 5 entries',
-    ],
-    [
-      'more lanes than a stack has room for',
       `version: 1\nlanes: [${Array.from({ length: 21 }, (_, index) => `{ name: l${index}, vpcId: vpc-0a1b2c3d, subnetIds: [subnet-0a1b2c3d], securityGroupIds: [sg-0a1b2c3d] }`).join()}]`,
       '2:1: lanes: write at most 20 entries',
+    ],
+  ]);
+
+  refusesIn((text) => L + text, 'lanes[0].', [
+    [
+      'securityGroupIds: [default]',
+      '6:24: securityGroupIds[0]: "default" is not the id of a security group; write, for example, sg-0a1b2c3d4e5f60718',
+    ],
+    [
+      'securityGroupIds: [sg-0a1b2c3d, sg-0a1b2c3d]',
+      '6:37: securityGroupIds[1]: "sg-0a1b2c3d" appears twice; keep one of the two',
+    ],
+    [
+      `securityGroupIds: [${Array.from({ length: 6 }, (_, index) => `sg-0000000${index}`).join()}]`,
+      '6:5: securityGroupIds: write at most 5 entries',
     ],
   ]);
 });
@@ -407,39 +302,33 @@ describe('lanes', () => {
 describe('hub', () => {
   refuses([
     [
-      'no place, where other accounts are discovered',
       `${D}accounts: ['111122223333', self]`,
       '1:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333 trust its roles by name',
     ],
     [
-      'half a place, where many accounts are discovered',
       `${H}{ account: '999988887777' }\ndiscovery: [{ accounts: ['111122223333', '222233334444', '333344445555', '444455556666', '999988887777'] }]`,
       '2:1: hub: write account and region, those that certmarshal is deployed to: the roles in 111122223333, 222233334444, 333344445555 and 1 more trust its roles by name',
     ],
-    ['half a place', `${H}{ region: eu-central-1 }`, '2:1: hub: account and region go together; write both or neither'],
+    [`${H}{ region: eu-central-1 }`, '2:1: hub: account and region go together; write both or neither'],
     [
-      'more secrets than its role can name',
       `version: 1\nclusters: ${JSON.stringify(Array.from({ length: 1_000 }, (_, index) => ({ name: `c${index}`, provider: 'eks', kubeconfigSecret: SECRET.replace('berlin', `c${index}`) })))}`,
       '1:1: the fleet names 1000 secrets with kubeconfigs. To allow exactly these takes 15 policies and there is room for 10: divide the fleet between two stacks (cdk deploy -c fleet=FILE in another account or Region)',
     ],
-    ['a list', `${H}[]`, '2:1: hub: write a section with keys, not a list'],
+    [`${H}[]`, '2:1: hub: write a section with keys, not a list'],
+  ]);
+
+  refusesIn((text) => H + text, 'hub.', [
     [
-      'the alias of a key',
-      `${H}{ kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" }`,
-      '2:19: hub.kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
+      '{ kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" }',
+      '2:19: kmsKeyArn: "arn:aws:kms:eu-central-1:111122223333:alias/x" is not the ARN of a KMS key; write that of the key itself, for example arn:aws:kms:eu-central-1:111122223333:key/6f1d0c5a-0000-4000-8000-000000000000, not of an alias',
     ],
+    ['{ reservedConcurrency: 0 }', '2:29: reservedConcurrency: 0 would stop every sweep; write 1 or more'],
     [
-      'no concurrency',
-      `${H}{ reservedConcurrency: 0 }`,
-      '2:29: hub.reservedConcurrency: 0 would stop every sweep; write 1 or more',
+      '{ reservedConcurrency: 1001 }',
+      '2:29: reservedConcurrency: 1001 is more than an account has; write 1000 or less',
     ],
-    [
-      'endless concurrency',
-      `${H}{ reservedConcurrency: 1001 }`,
-      '2:29: hub.reservedConcurrency: 1001 is more than an account has; write 1000 or less',
-    ],
-    ['a YAML 1.1 boolean', `${H}{ webhook: on }`, '2:17: hub.webhook: write true or false, not text'],
-    ['an unknown key', `${H}{ webhooks: true }`, '2:8: hub.webhooks: unknown key; did you mean "webhook"?'],
+    ['{ webhook: on }', '2:17: webhook: write true or false, not text'],
+    ['{ webhooks: true }', '2:8: webhooks: unknown key; did you mean "webhook"?'],
   ]);
 
   it('accepts a multi-Region key', () => {

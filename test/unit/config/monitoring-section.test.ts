@@ -3,14 +3,15 @@ import { DEFAULT_MONITORING } from '../../../lambdas/config/fleet.ts';
 import { parseFleet } from '../../../lambdas/config/load-fleet.ts';
 import { AlarmsSection } from '../../../lambdas/config/sections/monitoring.ts';
 import { ALARMS } from '../../../lambdas/tables/alarms.ts';
-import { accepts, fleet, problemsOf, refuses } from './parsing.ts';
+import { accepts, fleet, problemsOf, refusesIn } from './parsing.ts';
 
 const INSTANT = 'write a date and time with its zone, for example 2026-12-05T20:00:00+01:00';
 const COUNT = 'write a whole number, 1 or more';
 const SHARE = 'write a share above 0 and below 1, for example 0.9';
 const OBJECTIVE = 'write a share of the requests, 0.9 or more and below 1, for example 0.999';
 const window = (time: string) => `version: 1\nmonitoring: { maintenance: [{ clusters: [a], ${time} }] }`;
-const alarms = (text: string) => `version: 1\nmonitoring: { alarms: { ${text} } }`;
+const monitoring = (text: string) => `version: 1\nmonitoring: ${text}`;
+const alarms = (text: string) => monitoring(`{ alarms: { ${text} } }`);
 
 describe('monitoring in fleet.yaml', () => {
   it.each(['', '{}', '{ alarms: , maintenance: , subscribe: }', '{ alarms: {}, maintenance: [], daily: {} }'])(
@@ -90,156 +91,96 @@ describe('monitoring in fleet.yaml', () => {
     );
   });
 
-  refuses([
+  refusesIn(alarms, 'monitoring.alarms.', [
+    ['ClusterUnreadble: {}', '2:25: ClusterUnreadble: unknown key; did you mean "ClusterUnreadable"?'],
+    ['AuditStale: { severity: of }', '2:49: AuditStale.severity: "of" is not known here; did you mean "off"?'],
+    ['PlanHeartbeat: { threshold: 1 }', '2:42: PlanHeartbeat.threshold: unknown key; known here: severity'],
     [
-      'a misspelled alarm',
-      alarms('ClusterUnreadble: {}'),
-      '2:25: monitoring.alarms.ClusterUnreadble: unknown key; did you mean "ClusterUnreadable"?',
+      'AuditStale: { threshold: 60s }',
+      '2:50: AuditStale.threshold: 1m is too short to mean that anything is wrong; write 2m or more',
+    ],
+    ['AuditStale: { threshold: 8d }', '2:50: AuditStale.threshold: 8d is too long for an alarm; write 7d or less'],
+    [
+      'AuditStale: { threshold: 7200 }',
+      '2:50: AuditStale.threshold: write a whole number and a unit, for example 90s, 15m, 2h or 366d, not 7200',
     ],
     [
-      'a misspelled severity',
-      alarms('AuditStale: { severity: of }'),
-      '2:49: monitoring.alarms.AuditStale.severity: "of" is not known here; did you mean "off"?',
+      'SweepTimeout: {}, RequestsStuck: { threshold: 0 }',
+      `2:71: RequestsStuck.threshold: 0 would always fire; ${COUNT}`,
+    ],
+    ['RequestsStuck: { threshold: 0.5 }', `2:53: RequestsStuck.threshold: ${COUNT}, not 0.5`],
+    ['SweepTimeout: { threshold: 1 }', `2:52: SweepTimeout.threshold: ${SHARE}, not 1`],
+    [
+      'SloSlowBurn: { threshold: 0 }',
+      '2:51: SloSlowBurn.threshold: write how many times faster than allowed, above 0, for example 14.4, not 0',
     ],
     [
-      'a threshold where there is nothing to choose',
-      alarms('PlanHeartbeat: { threshold: 1 }'),
-      '2:42: monitoring.alarms.PlanHeartbeat.threshold: unknown key; known here: severity',
+      'SloFastBurn: { threshold: 1000 }',
+      '2:51: SloFastBurn.threshold: 1000 is never reached: with an objective of 0.999 the budget burns at most 1000 times faster than allowed; write less',
+    ],
+  ]);
+
+  refusesIn(window, 'monitoring.maintenance[0]', [
+    ['from: 2026-12-05T20:00:00Z', '2:29: .until: missing; write when it ends: open-ended maintenance is forgotten'],
+    ['until: 2026-12-05T20:00:00Z', '2:29: .from: missing; write when it begins'],
+    [
+      'from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T19:00:00Z',
+      '2:86: .until: 2026-12-05T19:00:00Z is not after from, 2026-12-05T20:00:00+01:00; write a later time',
     ],
     [
-      'a time in which nothing is wrong yet',
-      alarms('AuditStale: { threshold: 60s }'),
-      '2:50: monitoring.alarms.AuditStale.threshold: 1m is too short to mean that anything is wrong; write 2m or more',
+      'from: 2026-12-05T20:00:00Z, weekly: { days: [sat], from: 02:00, until: 06:00, timeZone: UTC }',
+      '2:29: : is both weekly and once; keep weekly, or from and until',
     ],
     [
-      'a time in which nobody would look',
-      alarms('AuditStale: { threshold: 8d }'),
-      '2:50: monitoring.alarms.AuditStale.threshold: 8d is too long for an alarm; write 7d or less',
+      'from: 2026-12-05T20:00:00, until: 2027-12-05T20:00:00Z',
+      `2:52: .from: "2026-12-05T20:00:00" is not a time as RFC 3339 writes it; ${INSTANT}`,
     ],
     [
-      'seconds without a unit',
-      alarms('AuditStale: { threshold: 7200 }'),
-      '2:50: monitoring.alarms.AuditStale.threshold: write a whole number and a unit, for example 90s, 15m, 2h or 366d, not 7200',
+      'from: 2026-02-30T20:00:00Z, until: 2027-12-05T20:00:00Z',
+      `2:52: .from: "2026-02-30T20:00:00Z" is a day that does not exist; ${INSTANT}`,
     ],
     [
-      'a count that is always reached',
-      alarms('SweepTimeout: {}, RequestsStuck: { threshold: 0 }'),
-      `2:71: monitoring.alarms.RequestsStuck.threshold: 0 would always fire; ${COUNT}`,
+      'weekly: { days: [mon, tue, wed, thu, fri, sat, sun], from: 02:00, until: 02:00, timeZone: UTC }',
+      '2:46: .weekly: never ends: it covers every day completely; write fewer days, or an end before it begins again',
     ],
     [
-      'half a request',
-      alarms('RequestsStuck: { threshold: 0.5 }'),
-      `2:53: monitoring.alarms.RequestsStuck.threshold: ${COUNT}, not 0.5`,
+      'weekly: { days: [sat, sat], from: 02:00, until: 06:00, timeZone: UTC }',
+      '2:56: .weekly.days: a day appears twice; keep one of the two',
     ],
     [
-      'a share that is never reached',
-      alarms('SweepTimeout: { threshold: 1 }'),
-      `2:52: monitoring.alarms.SweepTimeout.threshold: ${SHARE}, not 1`,
+      'weekly: { days: [samstag], from: 02:00, until: 06:00, timeZone: UTC }',
+      '2:63: .weekly.days[0]: "samstag" is not known here; write one of mon, tue, wed, thu, fri, sat, sun',
     ],
     [
-      'a burn that is none',
-      alarms('SloSlowBurn: { threshold: 0 }'),
-      '2:51: monitoring.alarms.SloSlowBurn.threshold: write how many times faster than allowed, above 0, for example 14.4, not 0',
+      'weekly: { days: [sat], from: 02:00, until: 24:00, timeZone: UTC }',
+      '2:89: .weekly.until: "24:00" is not the time of a day; write hours and minutes, from 00:00 to 23:59',
+    ],
+  ]);
+
+  refusesIn(monitoring, 'monitoring.', [
+    [
+      '{ objective: 0.9 }',
+      '2:26: objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn fires at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
+    ],
+    ['{ objective: 1 }', `2:26: objective: 1 leaves no error budget; ${OBJECTIVE}`],
+    ['{ objective: 99.9 }', `2:26: objective: 99.9 leaves no error budget; ${OBJECTIVE}`],
+    ['{ objective: 0.5 }', `2:26: objective: 0.5 promises too little; ${OBJECTIVE}`],
+    ['{ maintenance: [{ clusters: [a] }] }', '2:29: maintenance[0]: has no time; write from and until, or weekly'],
+    [
+      '{ maintenance: [{ clusters: ["a?"], from: 2026-12-05T20:00:00Z, until: 2026-12-06T20:00:00Z }] }',
+      '2:42: maintenance[0].clusters[0]: "a?" is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
     ],
     [
-      'a burn that is never reached',
-      alarms('SloFastBurn: { threshold: 1000 }'),
-      '2:51: monitoring.alarms.SloFastBurn.threshold: 1000 is never reached: with an objective of 0.999 the budget burns at most 1000 times faster than allowed; write less',
+      '{ daily: { timeZone: Europe/Berln } }',
+      '2:34: daily.timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
-      'an objective under which an alarm never rings',
-      'version: 1\nmonitoring: { objective: 0.9 }',
-      '2:26: monitoring.objective: 0.9 can burn at most 10 times faster than allowed, and alarm SloFastBurn fires at 14.4; write monitoring.alarms.SloFastBurn.threshold too, below 10',
+      '{ daily: { timeZone: europe/berlin } }',
+      '2:34: daily.timeZone: "europe/berlin" is not a time zone; did you mean "Europe/Berlin"?',
     ],
     [
-      'no room for failure',
-      'version: 1\nmonitoring: { objective: 1 }',
-      `2:26: monitoring.objective: 1 leaves no error budget; ${OBJECTIVE}`,
-    ],
-    [
-      'percent',
-      'version: 1\nmonitoring: { objective: 99.9 }',
-      `2:26: monitoring.objective: 99.9 leaves no error budget; ${OBJECTIVE}`,
-    ],
-    [
-      'a low aim',
-      'version: 1\nmonitoring: { objective: 0.5 }',
-      `2:26: monitoring.objective: 0.5 promises too little; ${OBJECTIVE}`,
-    ],
-    [
-      'a window without time',
-      'version: 1\nmonitoring: { maintenance: [{ clusters: [a] }] }',
-      '2:29: monitoring.maintenance[0]: has no time; write from and until, or weekly',
-    ],
-    [
-      'a window without end',
-      window('from: 2026-12-05T20:00:00Z'),
-      '2:29: monitoring.maintenance[0].until: missing; write when it ends: open-ended maintenance is forgotten',
-    ],
-    [
-      'a window without beginning',
-      window('until: 2026-12-05T20:00:00Z'),
-      '2:29: monitoring.maintenance[0].from: missing; write when it begins',
-    ],
-    [
-      'a window that ends before it begins, in another zone',
-      window('from: 2026-12-05T20:00:00+01:00, until: 2026-12-05T19:00:00Z'),
-      '2:86: monitoring.maintenance[0].until: 2026-12-05T19:00:00Z is not after from, 2026-12-05T20:00:00+01:00; write a later time',
-    ],
-    [
-      'a window of two kinds',
-      window('from: 2026-12-05T20:00:00Z, weekly: { days: [sat], from: 02:00, until: 06:00, timeZone: UTC }'),
-      '2:29: monitoring.maintenance[0]: is both weekly and once; keep weekly, or from and until',
-    ],
-    [
-      'a time without a zone',
-      window('from: 2026-12-05T20:00:00, until: 2027-12-05T20:00:00Z'),
-      `2:52: monitoring.maintenance[0].from: "2026-12-05T20:00:00" is not a time as RFC 3339 writes it; ${INSTANT}`,
-    ],
-    [
-      'the 30th of February',
-      window('from: 2026-02-30T20:00:00Z, until: 2027-12-05T20:00:00Z'),
-      `2:52: monitoring.maintenance[0].from: "2026-02-30T20:00:00Z" is a day that does not exist; ${INSTANT}`,
-    ],
-    [
-      'a week that is one window',
-      window('weekly: { days: [mon, tue, wed, thu, fri, sat, sun], from: 02:00, until: 02:00, timeZone: UTC }'),
-      '2:46: monitoring.maintenance[0].weekly: never ends: it covers every day completely; write fewer days, or an end before it begins again',
-    ],
-    [
-      'a day twice',
-      window('weekly: { days: [sat, sat], from: 02:00, until: 06:00, timeZone: UTC }'),
-      '2:56: monitoring.maintenance[0].weekly.days: a day appears twice; keep one of the two',
-    ],
-    [
-      'a day of another language',
-      window('weekly: { days: [samstag], from: 02:00, until: 06:00, timeZone: UTC }'),
-      '2:63: monitoring.maintenance[0].weekly.days[0]: "samstag" is not known here; write one of mon, tue, wed, thu, fri, sat, sun',
-    ],
-    [
-      'an hour that no day has',
-      window('weekly: { days: [sat], from: 02:00, until: 24:00, timeZone: UTC }'),
-      '2:89: monitoring.maintenance[0].weekly.until: "24:00" is not the time of a day; write hours and minutes, from 00:00 to 23:59',
-    ],
-    [
-      'a pattern that is none',
-      'version: 1\nmonitoring: { maintenance: [{ clusters: ["a?"], from: 2026-12-05T20:00:00Z, until: 2026-12-06T20:00:00Z }] }',
-      '2:42: monitoring.maintenance[0].clusters[0]: "a?" is not a pattern of cluster names or ids; use letters, digits, any of - _ . / : and at most four "*", which stands for any characters',
-    ],
-    [
-      'a misspelled time zone',
-      'version: 1\nmonitoring: { daily: { timeZone: Europe/Berln } }',
-      '2:34: monitoring.daily.timeZone: "Europe/Berln" is not a time zone; did you mean "Europe/Berlin"?',
-    ],
-    [
-      'a time zone in lower case, which EventBridge Scheduler refuses',
-      'version: 1\nmonitoring: { daily: { timeZone: europe/berlin } }',
-      '2:34: monitoring.daily.timeZone: "europe/berlin" is not a time zone; did you mean "Europe/Berlin"?',
-    ],
-    [
-      'an offset, which has no summer',
-      'version: 1\nmonitoring: { daily: { timeZone: "+01:00" } }',
-      '2:34: monitoring.daily.timeZone: "+01:00" is not a time zone; write its IANA name, for example Europe/Berlin or UTC',
+      '{ daily: { timeZone: "+01:00" } }',
+      '2:34: daily.timeZone: "+01:00" is not a time zone; write its IANA name, for example Europe/Berlin or UTC',
     ],
   ]);
 

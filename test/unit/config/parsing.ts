@@ -14,10 +14,20 @@ export function problemsOf(text: string): readonly string[] {
   return parsed.ok ? [] : parsed.problems.map(({ line, column, message }) => `${line}:${column}: ${message}`);
 }
 
+type Refused = readonly [text: string, problem: string];
+
 /** What no file may say, and the one problem that is reported. */
-export function refuses(rows: readonly (readonly [what: string, text: string, problem: string])[]): void {
-  it.each(rows)('refuses %s', (_, text, problem) => {
-    expect(problemsOf(text)).toEqual([problem]);
+export function refuses(rows: readonly Refused[]): void {
+  refusesIn((text) => text, '', rows);
+}
+
+/**
+ * @param fileOf what is around each text
+ * @param within what is before the key of each problem
+ */
+export function refusesIn(fileOf: (text: string) => string, within: string, rows: readonly Refused[]): void {
+  it.each(rows)('refuses %j', (text, problem) => {
+    expect(problemsOf(fileOf(text))).toEqual([problem.replace(/(?<=^\d+:\d+: )/, within)]);
   });
 }
 

@@ -1,20 +1,13 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readKubeletMetrics } from '../../../lambdas/audit/sources/kubelet-metrics.ts';
 import { listTlsSecrets } from '../../../lambdas/audit/sources/tls-secrets.ts';
 import { readConfigMap } from '../../../lambdas/audit/sources/trust-configmaps.ts';
 import { listSigningRequests } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import type { KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { listKind } from '../../../lambdas/kubernetes/list.ts';
-import { answer, type Handler, startTlsServer, type TlsServer } from './tls-server.ts';
+import { answer, serve } from './tls-server.ts';
 
 const { signal } = new AbortController();
-
-async function serve(handler: Handler): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
-  const server = await startTlsServer(handler);
-  const client = createKubernetesClient(server.connection, { sleep: async () => {} });
-  onTestFinished(() => client.close());
-  return { server, client };
-}
 
 async function all<T>(pages: AsyncIterable<readonly T[]>): Promise<readonly T[]> {
   const items: T[] = [];

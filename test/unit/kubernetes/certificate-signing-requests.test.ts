@@ -6,9 +6,9 @@ import {
   listSigningRequests,
   updateApproval,
 } from '../../../lambdas/kubernetes/certificate-signing-requests.ts';
-import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import { approvalSubjectOf } from '../../../lambdas/resources/approval-subject.ts';
-import { answer, type Handler, startTlsServer, statusBody, type TlsServer } from './tls-server.ts';
+import { answer, serve, startTlsServer, statusBody } from './tls-server.ts';
 
 const COLLECTION = '/apis/certificates.k8s.io/v1/certificatesigningrequests';
 const { signal } = new AbortController();
@@ -35,13 +35,6 @@ const READ = {
   spec: { signerName: 'kubernetes.io/kubelet-serving', request: 'LS0t' },
   status: { conditions: [{ type: 'example.com/Seen', status: 'True', reason: 'r', message: 'm' }] },
 };
-
-async function serve(handler: Handler): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
-  const server = await startTlsServer(handler);
-  const client = createKubernetesClient(server.connection, { sleep: async () => {} });
-  onTestFinished(() => client.close());
-  return { server, client };
-}
 
 test('listSigningRequests lets the server select the signer', async () => {
   const { server, client } = await serve((_, response) => answer(response, 200, { items: [READ], metadata: {} }));

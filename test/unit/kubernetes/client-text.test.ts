@@ -1,16 +1,9 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
-import { answer, type Handler, startTlsServer, statusBody, type TlsServer, TOKEN } from './tls-server.ts';
+import { createKubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { answer, type Handler, serve, statusBody, TOKEN } from './tls-server.ts';
 
 const CALL = { method: 'GET', path: '/api/v1/nodes/worker-1/proxy/metrics' } as const;
 const PLAIN = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' };
-
-async function serve(handler: Handler): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
-  const server = await startTlsServer(handler);
-  const client = createKubernetesClient(server.connection, { sleep: async () => {} });
-  onTestFinished(() => client.close());
-  return { server, client };
-}
 
 test('a client tells which authorities it trusts', async () => {
   const { server, client } = await serve((_, response) => answer(response, 200, {}));

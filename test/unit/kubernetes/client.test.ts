@@ -27,6 +27,14 @@ import {
 const LIST: ApiCall = { method: 'GET', path: '/apis/certificates.k8s.io/v1/certificatesigningrequests' };
 const WRITE: ApiCall = { method: 'PUT', path: `${LIST.path}/csr-1/approval`, body: {} };
 
+/** Of a server that needs no CA bundle, for it is never believed. */
+const unproven = (server: string, more: Partial<Connection> = {}): Connection => ({
+  server,
+  credentials: { kind: 'token', token: TOKEN },
+  addresses: 'local',
+  ...more,
+});
+
 /** A client that ends with the test and does not wait between tries, but tells how long it would have. */
 function connect(
   connection: Connection,
@@ -55,6 +63,8 @@ async function failure(call: Promise<unknown>): Promise<KubernetesError> {
   return error;
 }
 
+const ok: Handler = (_, response) => answer(response, 200, { kind: 'APIGroup' });
+
 /** Bytes that are still in use after a full collection. */
 function memoryInUse(): number {
   setFlagsFromString('--expose-gc');
@@ -67,170 +77,71 @@ function memoryInUse(): number {
 
 describe('answers', () => {
   const htmlPage = '<html><body>Please log in</body></html>';
-  const rows: readonly {
-    readonly name: string;
-    readonly handler: Handler;
-    readonly kind: KubernetesErrorKind;
-    readonly says: RegExp;
-    readonly requests: number;
-  }[] = [
-    {
-      name: '401',
-      handler: (_, response) => answer(response, 401, statusBody(401, 'Unauthorized', 'Unauthorized')),
-      kind: 'unauthorized',
-      says: /answered 401 Unauthorized \(Unauthorized\)\. The token is not accepted: renew the credentials\.$/,
-      requests: 1,
-    },
-    {
-      name: '401 that echoes the token in pieces',
-      handler: (_, response) =>
-        answer(response, 401, statusBody(401, 'Unauthorized', `bad ${TOKEN.slice(0, 5)}\u0007${TOKEN.slice(5)} there`)),
-      kind: 'unauthorized',
-      says: /bad \[redacted\] there/,
-      requests: 1,
-    },
-    {
-      name: '403',
-      handler: (_, response) => answer(response, 403, statusBody(403, 'Forbidden', 'User "x" cannot list')),
-      kind: 'forbidden',
-      says: /^list certificatesigningrequests on https:.*User "x" cannot list.*: certmarshal rbac \| kubectl apply -f - /,
-      requests: 1,
-    },
-    {
-      name: '404 in plain text',
-      handler: (_, response) => answer(response, 404, '404 page not found', { 'content-type': 'text/plain' }),
-      kind: 'not-found',
-      says: /answered 404\. It is gone/,
-      requests: 1,
-    },
-    {
-      name: '409',
-      handler: (_, response) => answer(response, 409, statusBody(409, 'Conflict', 'the object has been modified')),
-      kind: 'conflict',
-      says: /the object has been modified/,
-      requests: 1,
-    },
-    {
-      name: '410',
-      handler: (_, response) => answer(response, 410, statusBody(410, 'Expired', 'too old')),
-      kind: 'gone',
-      says: /410 Expired/,
-      requests: 1,
-    },
-    {
-      name: '422',
-      handler: (_, response) => answer(response, 422, statusBody(422, 'Invalid', 'spec: wrong')),
-      kind: 'invalid',
-      says: /422 Invalid \(spec: wrong\)/,
-      requests: 1,
-    },
-    {
-      name: '429 without Retry-After',
-      handler: (_, response) => answer(response, 429, 'Too many requests', { 'content-type': 'text/plain' }),
-      kind: 'throttled',
-      says: /answered 429\./,
-      requests: 4,
-    },
-    {
-      name: '500',
-      handler: (_, response) => answer(response, 500, statusBody(500, 'InternalError', 'etcd is away')),
-      kind: 'server',
-      says: /etcd is away/,
-      requests: 4,
-    },
-    {
-      name: 'HTML with 200',
-      handler: (_, response) => answer(response, 200, htmlPage, { 'content-type': 'text/html; charset=utf-8' }),
-      kind: 'not-kubernetes',
-      says: /The endpoint answers HTML: is there a proxy/,
-      requests: 1,
-    },
-    {
-      name: 'HTML with 403',
-      handler: (_, response) => answer(response, 403, htmlPage, { 'content-type': 'text/html' }),
-      kind: 'not-kubernetes',
-      says: /answered 403 with HTML/,
-      requests: 1,
-    },
-    {
-      name: 'HTML with 503 from a load balancer',
-      handler: (_, response) => answer(response, 503, htmlPage, { 'content-type': 'text/html' }),
-      kind: 'not-kubernetes',
-      says: /answered 503 with HTML/,
-      requests: 4,
-    },
-    {
-      name: 'protobuf',
-      handler: (_, response) => answer(response, 200, 'k8s', { 'content-type': 'application/vnd.kubernetes.protobuf' }),
-      kind: 'not-kubernetes',
-      says: /answered with application\/vnd\.kubernetes\.protobuf/,
-      requests: 1,
-    },
-    {
-      name: 'no content type',
-      handler: (_, response) => response.end('{}'),
-      kind: 'not-kubernetes',
-      says: /without a content type/,
-      requests: 1,
-    },
-    {
-      name: 'half a JSON',
-      handler: (_, response) => answer(response, 200, `{"items":[{"metadata":{"name":"${TOKEN}`),
-      kind: 'not-kubernetes',
-      says: /not one whole JSON object/,
-      requests: 1,
-    },
-    {
-      name: 'JSON that is no object',
-      handler: (_, response) => answer(response, 200, '[]'),
-      kind: 'not-kubernetes',
-      says: /not one whole JSON object/,
-      requests: 1,
-    },
-    {
-      name: 'JSON that is not UTF-8',
-      handler: (_, response) => {
-        response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]));
-      },
-      kind: 'not-kubernetes',
-      says: /not one whole JSON object/,
-      requests: 1,
-    },
-    {
-      name: 'an empty body',
-      handler: (_, response) => answer(response, 200, ''),
-      kind: 'not-kubernetes',
-      says: /an empty body/,
-      requests: 1,
-    },
-    {
-      name: 'a redirect',
-      handler: (_, response) => answer(response, 302, htmlPage, { 'content-type': 'text/html', location: '/login' }),
-      kind: 'not-kubernetes',
-      says: /a redirect\. Redirects are never followed/,
-      requests: 1,
-    },
-    {
-      name: 'a body cut off by the end of the connection',
-      handler: (_, response) => {
-        response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
-        response.write('{"items":', () => response.destroy());
-      },
-      kind: 'unreachable',
-      says: /the connection broke \(ECONNRESET\)/,
-      requests: 4,
-    },
-    {
-      name: 'a connection that ends without an answer',
-      handler: (_, response) => response.destroy(),
-      kind: 'unreachable',
-      says: /the connection broke \(ECONNRESET\)/,
-      requests: 4,
-    },
-  ];
+  const status =
+    (code: number, reason: string, message: string): Handler =>
+    (_, response) =>
+      answer(response, code, statusBody(code, reason, message));
+  const typed =
+    (code: number, body: string, type = 'application/json', more = {}): Handler =>
+    (_, response) =>
+      answer(response, code, body, { 'content-type': type, ...more });
+  const notUtf8: Handler = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]));
+  };
+  const cutOff: Handler = (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': 1_000 });
+    response.write('{"items":', () => response.destroy());
+  };
+  const inPieces = `bad ${TOKEN.slice(0, 5)}\u0007${TOKEN.slice(5)} there`;
+  const half = `{"items":[{"metadata":{"name":"${TOKEN}`;
+  const REFUSED = /answered 401 Unauthorized \(Unauthorized\)\. The token is not accepted: renew the credentials\.$/;
+  const DENIED =
+    /^list certificatesigningrequests on https:.*User "x" cannot list.*: certmarshal rbac \| kubectl apply -f - /;
+  const NOT_JSON = /not one whole JSON object/;
+  const BROKE = /the connection broke \(ECONNRESET\)/;
 
-  test.each(rows)('$name', async ({ handler, kind, says, requests }) => {
+  test.each<[name: string, handler: Handler, kind: KubernetesErrorKind, says: RegExp, requests: number]>([
+    ['401', status(401, 'Unauthorized', 'Unauthorized'), 'unauthorized', REFUSED, 1],
+    ['the token in pieces', status(401, 'Unauthorized', inPieces), 'unauthorized', /bad \[redacted\] there/, 1],
+    ['403', status(403, 'Forbidden', 'User "x" cannot list'), 'forbidden', DENIED, 1],
+    ['404 in plain text', typed(404, '404 page not found', 'text/plain'), 'not-found', /answered 404\. It is gone/, 1],
+    ['409', status(409, 'Conflict', 'the object has been modified'), 'conflict', /the object has been modified/, 1],
+    ['410', status(410, 'Expired', 'too old'), 'gone', /410 Expired/, 1],
+    ['422', status(422, 'Invalid', 'spec: wrong'), 'invalid', /422 Invalid \(spec: wrong\)/, 1],
+    ['429 without Retry-After', typed(429, 'Too many requests', 'text/plain'), 'throttled', /answered 429\./, 4],
+    ['500', status(500, 'InternalError', 'etcd is away'), 'server', /etcd is away/, 4],
+    [
+      'HTML with 200',
+      typed(200, htmlPage, 'text/html; charset=utf-8'),
+      'not-kubernetes',
+      /The endpoint answers HTML: is there a proxy/,
+      1,
+    ],
+    ['HTML with 403', typed(403, htmlPage, 'text/html'), 'not-kubernetes', /answered 403 with HTML/, 1],
+    ['HTML of a load balancer', typed(503, htmlPage, 'text/html'), 'not-kubernetes', /answered 503 with HTML/, 4],
+    [
+      'protobuf',
+      typed(200, 'k8s', 'application/vnd.kubernetes.protobuf'),
+      'not-kubernetes',
+      /answered with application\/vnd\.kubernetes\.protobuf/,
+      1,
+    ],
+    ['no content type', (_, response) => response.end('{}'), 'not-kubernetes', /without a content type/, 1],
+    ['half a JSON', typed(200, half), 'not-kubernetes', NOT_JSON, 1],
+    ['JSON that is no object', typed(200, '[]'), 'not-kubernetes', NOT_JSON, 1],
+    ['JSON that is not UTF-8', notUtf8, 'not-kubernetes', NOT_JSON, 1],
+    ['an empty body', typed(200, ''), 'not-kubernetes', /an empty body/, 1],
+    [
+      'a redirect',
+      typed(302, htmlPage, 'text/html', { location: '/login' }),
+      'not-kubernetes',
+      /a redirect\. Redirects are never followed/,
+      1,
+    ],
+    ['a body cut off by the end of the connection', cutOff, 'unreachable', BROKE, 4],
+    ['a connection that ends without an answer', (_, response) => response.destroy(), 'unreachable', BROKE, 4],
+  ])('%s', async (_name, handler, kind, says, requests) => {
     const server = await startTlsServer(handler);
     const { client } = connect(server.connection);
     const error = await failure(client.request(LIST));
@@ -350,10 +261,7 @@ describe('time', () => {
   test('a port that accepts and says nothing ends with the deadline, during the handshake', async () => {
     const mute = createServer(() => {});
     const port = await listen(mute);
-    const { client } = connect(
-      { server: `https://127.0.0.1:${port}`, credentials: { kind: 'token', token: TOKEN }, addresses: 'local' },
-      { requestTimeoutMs: 30 },
-    );
+    const { client } = connect(unproven(`https://127.0.0.1:${port}`), { requestTimeoutMs: 30 });
     expect((await failure(client.request(WRITE))).kind).toBe('timeout');
   });
 
@@ -503,18 +411,12 @@ describe('retries', () => {
     await new Promise((resolve) => {
       probe.close(resolve);
     });
-    const { client } = connect({
-      server: `https://127.0.0.1:${port}`,
-      credentials: { kind: 'token', token: TOKEN },
-      addresses: 'local',
-    });
+    const { client } = connect(unproven(`https://127.0.0.1:${port}`));
     const error = await failure(client.request(call));
     expect([error.kind, error.code]).toEqual(['unreachable', 'ECONNREFUSED']);
     expect(client.stats.requests).toBe(4);
   });
 });
-
-const ok: Handler = (_, response) => answer(response, 200, { kind: 'APIGroup' });
 
 describe('trust', () => {
   test('another CA', async () => {
@@ -535,14 +437,12 @@ describe('trust', () => {
   });
 
   test('NODE_TLS_REJECT_UNAUTHORIZED=0 changes nothing', async () => {
-    const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-    process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
     // Node warns about the variable once; here it is on purpose.
     vi.spyOn(process, 'emitWarning').mockImplementation(() => {});
     onTestFinished(() => {
       vi.restoreAllMocks();
-      if (before === undefined) delete process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
-      else process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = before;
+      vi.unstubAllEnvs();
     });
     const stranger = await createAuthority('test-ca');
     const server = await startTlsServer(ok, { caPem: stranger.certificatePem });
@@ -611,11 +511,7 @@ describe('trust', () => {
   test('plain HTTP behind an https URL', async () => {
     const plain = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
     const port = await listen(plain);
-    const { client } = connect({
-      server: `https://127.0.0.1:${port}`,
-      credentials: { kind: 'token', token: TOKEN },
-      addresses: 'local',
-    });
+    const { client } = connect(unproven(`https://127.0.0.1:${port}`));
     expect((await failure(client.request(LIST))).problem).toBe('the endpoint does not speak TLS');
   });
 });
@@ -672,65 +568,29 @@ describe('connection', () => {
   });
 
   test('proxies of the environment are not used', async () => {
-    const before = process.env['HTTPS_PROXY'];
-    process.env['HTTPS_PROXY'] = 'http://127.0.0.1:9';
-    onTestFinished(() => {
-      if (before === undefined) delete process.env['HTTPS_PROXY'];
-      else process.env['HTTPS_PROXY'] = before;
-    });
+    vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:9');
+    onTestFinished(() => void vi.unstubAllEnvs());
     const server = await startTlsServer((_, response) => answer(response, 200, {}));
     expect(await connect(server.connection).client.request(LIST)).toEqual({});
   });
 
-  const token = { kind: 'token', token: TOKEN } as const;
+  const bad = '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n';
+  const withToken = (token: string) => unproven('https://h', { credentials: { kind: 'token', token } });
+  const credentials = { kind: 'certificate', certificatePem: TOKEN, keyPem: TOKEN } as const;
   test.each<[string, Connection, KubernetesErrorKind, RegExp]>([
-    ['http', { server: 'http://10.0.0.1', credentials: token, addresses: 'local' }, 'invalid', /is not an https/],
-    ['no URL', { server: 'https://', credentials: token, addresses: 'local' }, 'invalid', /is not a URL/],
-    [
-      'user name',
-      { server: `https://u:${TOKEN}@h`, credentials: token, addresses: 'local' },
-      'invalid',
-      /carries a user name/,
-    ],
-    [
-      'empty bundle',
-      { server: 'https://h', caPem: '', credentials: token, addresses: 'local' },
-      'certificate',
-      /holds no PEM certificate/,
-    ],
+    ['http', unproven('http://10.0.0.1'), 'invalid', /is not an https/],
+    ['no URL', unproven('https://'), 'invalid', /is not a URL/],
+    ['user name', unproven(`https://u:${TOKEN}@h`), 'invalid', /carries a user name/],
+    ['empty bundle', unproven('https://h', { caPem: '' }), 'certificate', /holds no PEM certificate/],
     [
       'broken bundle',
-      {
-        server: 'https://h',
-        caPem: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n',
-        credentials: token,
-        addresses: 'local',
-      },
+      unproven('https://h', { caPem: bad }),
       'certificate',
       /certificate 1 of 1 in the CA bundle cannot be read/,
     ],
-    [
-      'empty token',
-      { server: 'https://h', credentials: { kind: 'token', token: '' }, addresses: 'local' },
-      'invalid',
-      /it is empty/,
-    ],
-    [
-      'token with a line break',
-      { server: 'https://h', credentials: { kind: 'token', token: `${TOKEN}\r\nx: y` }, addresses: 'local' },
-      'invalid',
-      /white space/,
-    ],
-    [
-      'broken key',
-      {
-        server: 'https://h',
-        credentials: { kind: 'certificate', certificatePem: TOKEN, keyPem: TOKEN },
-        addresses: 'local',
-      },
-      'certificate',
-      /certificate and key cannot be read/,
-    ],
+    ['empty token', withToken(''), 'invalid', /it is empty/],
+    ['token with a line break', withToken(`${TOKEN}\r\nx: y`), 'invalid', /white space/],
+    ['broken key', unproven('https://h', { credentials }), 'certificate', /certificate and key cannot be read/],
   ])('unusable: %s', async (_name, connection, kind, says) => {
     const error = await failure((async () => createKubernetesClient(connection))());
     expect(error.kind).toBe(kind);

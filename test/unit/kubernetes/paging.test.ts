@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import * as fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
@@ -32,10 +31,24 @@ async function list(handler: Handler, request: Partial<ListRequest> = {}, server
   return { pages, error, queries: received.map(({ url }) => new URL(url, connection.server).searchParams) };
 }
 
+const queryOf = (url: string) => new URL(url, 'https://host').searchParams;
+const listed = (next: string | undefined, ...items: readonly unknown[]): Handler => {
+  return (_, response) => answer(response, 200, { items, metadata: { continue: next } });
+};
+const expired = (next?: string): Handler => {
+  const metadata = next === undefined ? {} : { metadata: { continue: next } };
+  return (_, response) => answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), ...metadata });
+};
+/** The answer to each continue token, and to none. */
+const byToken =
+  (answers: Readonly<Record<string, Handler>>, other: Handler): Handler =>
+  (request, response) =>
+    (answers[queryOf(request.url).get('continue') ?? 'first'] ?? other)(request, response);
+
 /** Serves the numbers from 0 as items, by limit and continue, each as large as `sizeOf` says. */
 function numbers(count: number, sizeOf: (item: number) => number = () => 1): Handler {
   return ({ url }, response) => {
-    const query = new URL(url, 'https://host').searchParams;
+    const query = queryOf(url);
     const start = Number(query.get('continue') ?? 0);
     const end = Math.min(count, start + Number(query.get('limit')));
     const items = Array.from({ length: end - start }, (_, index) => ({
@@ -56,7 +69,7 @@ describe('listPages', () => {
     const serve = numbers(9, (item) => (item === 8 ? 1_500_000 : 250_000));
     let ofLarge = 0;
     const { pages, error, queries } = await list((request, response) => {
-      const query = new URL(request.url, 'https://host').searchParams;
+      const query = queryOf(request.url);
       if (query.get('continue') === '8' && query.get('limit') === '1') ofLarge += 1;
       if (ofLarge === 3) others.release();
       return serve(request, response);
@@ -115,38 +128,26 @@ describe('listPages', () => {
   );
 
   test('an empty page in the middle is not the end', async () => {
-    const { pages, queries } = await list(({ url }, response) => {
-      const from = new URL(url, 'https://host').searchParams.get('continue');
-      if (from === null) answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'a' } });
-      else if (from === 'a') answer(response, 200, { items: [], metadata: { continue: 'b' } });
-      else answer(response, 200, { items: [{ id: 1 }], metadata: {} });
-    });
+    const { pages, queries } = await list(
+      byToken({ first: listed('a', { id: 0 }), a: listed('b') }, listed('', { id: 1 })),
+    );
     expect(ids(pages)).toEqual([0, 1]);
     expect(queries).toHaveLength(3);
   });
 
   test('410 with a token goes on after the last item; nothing comes twice', async () => {
-    const { pages, error, queries } = await list(({ url }, response) => {
-      const from = new URL(url, 'https://host').searchParams.get('continue');
-      if (from === null) answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'old' } });
-      else if (from === 'old') {
-        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: 'new' } });
-      } else answer(response, 200, { items: [{ id: 1 }], metadata: {} });
-    });
+    const answers = { first: listed('old', { id: 0 }), old: expired('new') };
+    const { pages, error, queries } = await list(byToken(answers, listed(undefined, { id: 1 })));
     expect(error).toBeUndefined();
     expect(ids(pages)).toEqual([0, 1]);
     expect(queries.map((query) => query.get('continue'))).toEqual([null, 'old', 'new']);
   });
 
   test.each([
-    ['on the first page', null],
+    ['on the first page', 'first'],
     ['without a token', 'old'],
-  ])('410 %s is thrown', async (_name, expired) => {
-    const { error } = await list(({ url }, response) => {
-      if (new URL(url, 'https://host').searchParams.get('continue') === expired) {
-        answer(response, 410, statusBody(410, 'Expired', 'too old'));
-      } else answer(response, 200, { items: [{ id: 0 }], metadata: { continue: 'old' } });
-    });
+  ])('410 %s is thrown', async (_name, token) => {
+    const { error } = await list(byToken({ [token]: expired() }, listed('old', { id: 0 })));
     expect(error?.kind).toBe('gone');
   });
 
@@ -155,8 +156,8 @@ describe('listPages', () => {
     ['tokens in a circle', ['a', 'b', 'c']],
   ])('a server that sends %s for ever', async (_name, tokens) => {
     let sent = 0;
-    const { error, queries } = await list((_, response) => {
-      answer(response, 200, { items: [{ id: sent }], metadata: { continue: tokens[sent % tokens.length] } });
+    const { error, queries } = await list((request, response) => {
+      listed(tokens[sent % tokens.length], { id: sent })(request, response);
       sent += 1;
     });
     expect([error?.kind, error?.problem]).toEqual(['not-kubernetes', 'the server sends the same continue token again']);
@@ -164,30 +165,16 @@ describe('listPages', () => {
   });
 
   test('a server that repeats 410 with the same token', async () => {
-    const { error } = await list(({ url }, response) => {
-      if (url.includes('continue')) {
-        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: 'a' } });
-      } else answer(response, 200, { items: [], metadata: { continue: 'a' } });
-    });
+    const { error } = await list(byToken({ first: listed('a') }, expired('a')));
     expect(error?.problem).toBe('the server sends the same continue token again');
   });
 
   test.each([
-    [
-      'a page',
-      (token: string, response: ServerResponse) => answer(response, 200, { items: [], metadata: { continue: token } }),
-    ],
-    [
-      'a 410',
-      (token: string, response: ServerResponse) =>
-        answer(response, 410, { ...statusBody(410, 'Expired', 'too old'), metadata: { continue: token } }),
-    ],
-  ])('a continue token of %s that is no token: it would be kept, and sent back', async (_name, expire) => {
+    ['a page', listed],
+    ['a 410', expired],
+  ])('a continue token of %s that is no token: it would be kept, and sent back', async (_name, sent) => {
     const tooLong = 'x'.repeat(4 * 1024 + 1);
-    const { error, queries } = await list(({ url }, response) => {
-      if (url.includes('continue')) expire(tooLong, response);
-      else answer(response, 200, { items: [], metadata: { continue: tooLong.slice(1) } });
-    });
+    const { error, queries } = await list(byToken({ first: listed(tooLong.slice(1)) }, sent(tooLong)));
     expect([error?.kind, error?.problem]).toEqual([
       'not-kubernetes',
       'the server sends a continue token of over 4096 characters',
@@ -217,7 +204,7 @@ describe('listPages', () => {
     const strange = (item: number) =>
       Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`${item}-${at}`, 'x']));
     const { pages, error, queries } = await list(({ url }, response) => {
-      const query = new URL(url, 'https://host').searchParams;
+      const query = queryOf(url);
       const start = Number(query.get('continue') ?? 0);
       const end = Math.min(1_000, start + Number(query.get('limit')));
       const items = Array.from({ length: end - start }, (_, index) => {
@@ -236,7 +223,7 @@ describe('listPages', () => {
   test('an object over the limit is skipped, and the error after all others names it', async () => {
     const serve = numbers(5, (item) => (item === 2 ? 9 * 1024 * 1024 : 10));
     const { pages, error } = await list((request, response) => {
-      const query = new URL(request.url, 'https://host').searchParams;
+      const query = queryOf(request.url);
       if (query.get('includeObject') === null) return serve(request, response);
       expect(request.headers.accept).toBe('application/json;as=Table;v=v1;g=meta.k8s.io');
       return answer(response, 200, {
@@ -324,7 +311,7 @@ describe('listPages', () => {
     let reads = 0;
     const { pages, error, queries } = await list(
       ({ url }, response) => {
-        const query = new URL(url, 'https://host').searchParams;
+        const query = queryOf(url);
         if (query.get('includeObject') !== null)
           return answer(response, 200, { kind: 'Table', metadata: { resourceVersion: '7' }, rows: [{ cells: [] }] });
         reads += 1;

@@ -1,5 +1,4 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
-import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
+import { describe, expect, test } from 'vitest';
 import { etcdSelector } from '../../../lambdas/kubernetes/cluster-api.ts';
 import type { KubernetesErrorKind } from '../../../lambdas/kubernetes/errors.ts';
 import { hasInfrastructureTemplate } from '../../../lambdas/kubernetes/infrastructure-templates.ts';
@@ -7,83 +6,52 @@ import { createLease, getLease, microTime, patchLease } from '../../../lambdas/k
 import { listKind } from '../../../lambdas/kubernetes/list.ts';
 import { patchEtcdadmCluster, patchKubeadmControlPlane } from '../../../lambdas/kubernetes/merge-patch.ts';
 import { CONTROL_PLANE_LABEL } from '../../../lambdas/resources/machine.ts';
-import { answer, type Handler, startTlsServer, type TlsServer } from './tls-server.ts';
+import { answer, serve } from './tls-server.ts';
 
 const { signal } = new AbortController();
 const namespace = 'eksa-system';
 
-async function serve(handler: Handler): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
-  const server = await startTlsServer(handler);
-  const client = createKubernetesClient(server.connection, { sleep: async () => {} });
-  onTestFinished(() => client.close());
-  return { server, client };
-}
-
 const status = (code: number) => ({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code });
 
-test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[]>, string]>([
+const CAPI = '/apis/cluster.x-k8s.io/v1beta1';
+const EKS_ANYWHERE = '/apis/anywhere.eks.amazonaws.com/v1alpha1';
+const BERLIN_ONLY = 'fieldSelector=metadata.name%3Dberlin';
+const OF_CONTROL_PLANE = 'labelSelector=cluster.x-k8s.io%2Fcontrol-plane';
+const OF_ETCD = 'labelSelector=cluster.x-k8s.io%2Fetcd-cluster%3Dberlin-etcd';
+type Options = Omit<Parameters<typeof listKind>[2], 'signal'>;
+
+test.each<[kind: Parameters<typeof listKind>[1], options: Options, url: string]>([
+  ['clusters', { clusterName: 'berlin' }, `${CAPI}/clusters?${BERLIN_ONLY}&`],
+  ['clusters', { clusterName: 'berlin', namespace }, `${CAPI}/namespaces/eksa-system/clusters?${BERLIN_ONLY}&`],
+  ['machinehealthchecks', { namespace }, `${CAPI}/namespaces/eksa-system/machinehealthchecks?`],
+  ['machines', { labels: CONTROL_PLANE_LABEL }, `${CAPI}/machines?${OF_CONTROL_PLANE}&`],
   [
-    'Clusters',
-    (client) => listKind(client, 'clusters', { clusterName: 'berlin', signal }),
-    '/apis/cluster.x-k8s.io/v1beta1/clusters?fieldSelector=metadata.name%3Dberlin&limit=500',
+    'machines',
+    { labels: etcdSelector('berlin-etcd', 'x'), namespace },
+    `${CAPI}/namespaces/eksa-system/machines?${OF_ETCD}&`,
   ],
-  [
-    'Clusters of a namespace',
-    (client) => listKind(client, 'clusters', { clusterName: 'berlin', namespace, signal }),
-    '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/clusters?fieldSelector=metadata.name%3Dberlin&limit=500',
-  ],
-  [
-    'MachineHealthChecks',
-    (client) => listKind(client, 'machinehealthchecks', { namespace, signal }),
-    '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/machinehealthchecks?limit=500',
-  ],
-  [
-    'Machines of control planes',
-    (client) => listKind(client, 'machines', { labels: CONTROL_PLANE_LABEL, signal }),
-    '/apis/cluster.x-k8s.io/v1beta1/machines?labelSelector=cluster.x-k8s.io%2Fcontrol-plane&limit=500',
-  ],
-  [
-    'Machines of etcd',
-    (client) => listKind(client, 'machines', { labels: etcdSelector('berlin-etcd', 'x'), namespace, signal }),
-    '/apis/cluster.x-k8s.io/v1beta1/namespaces/eksa-system/machines?labelSelector=cluster.x-k8s.io%2Fetcd-cluster%3Dberlin-etcd&limit=500',
-  ],
-  [
-    'KubeadmControlPlanes',
-    (client) => listKind(client, 'kubeadmcontrolplanes', { signal }),
-    '/apis/controlplane.cluster.x-k8s.io/v1beta1/kubeadmcontrolplanes?limit=500',
-  ],
-  [
-    'Clusters of EKS Anywhere',
-    (client) => listKind(client, 'eksAnywhereClusters', { signal }),
-    '/apis/anywhere.eks.amazonaws.com/v1alpha1/clusters?limit=500',
-  ],
-  [
-    'ControlPlaneUpgrades',
-    (client) => listKind(client, 'controlplaneupgrades', { namespace, signal }),
-    '/apis/anywhere.eks.amazonaws.com/v1alpha1/namespaces/eksa-system/controlplaneupgrades?limit=500',
-  ],
-  [
-    'Pods',
-    (client) => listKind(client, 'pods', { namespace, signal }),
-    '/api/v1/namespaces/eksa-system/pods?limit=500',
-  ],
-])('%s are listed', async (_, list, url) => {
+  ['kubeadmcontrolplanes', {}, '/apis/controlplane.cluster.x-k8s.io/v1beta1/kubeadmcontrolplanes?'],
+  ['eksAnywhereClusters', {}, `${EKS_ANYWHERE}/clusters?`],
+  ['controlplaneupgrades', { namespace }, `${EKS_ANYWHERE}/namespaces/eksa-system/controlplaneupgrades?`],
+  ['pods', { namespace }, '/api/v1/namespaces/eksa-system/pods?'],
+])('%s are listed: %j', async (kind, options, url) => {
   const { server, client } = await serve((__, response) =>
     answer(response, 200, { versions: [{ version: 'v1beta1' }], items: [{ a: 1 }], metadata: {} }),
   );
   const items: unknown[] = [];
-  for await (const page of list(client)) items.push(...page);
+  for await (const page of listKind(client, kind, { ...options, signal })) items.push(...page);
   expect(items).toEqual([{ a: 1 }]);
-  expect(server.received.at(-1)?.url).toBe(url);
+  expect(server.received.at(-1)?.url).toBe(`${url}limit=500`);
 });
 
-test.each<[string, (client: KubernetesClient) => AsyncIterable<readonly unknown[]>]>([
-  ['a Cluster', (client) => listKind(client, 'clusters', { clusterName: 'a,b=c', signal })],
-  ['a namespace', (client) => listKind(client, 'pods', { namespace: '../secrets', signal })],
-  ['a label', (client) => listKind(client, 'kubeadmcontrolplanes', { clusterName: 'a,b', namespace, signal })],
-])('nothing is asked for what %s cannot be called', async (_, list) => {
+test.each<[kind: Parameters<typeof listKind>[1], options: Options]>([
+  ['clusters', { clusterName: 'a,b=c' }],
+  ['pods', { namespace: '../secrets' }],
+  ['kubeadmcontrolplanes', { clusterName: 'a,b', namespace }],
+])('nothing is asked for what %s cannot be called: %j', async (kind, options) => {
   const { server, client } = await serve((__, response) => answer(response, 200, { items: [] }));
-  await expect(list(client)[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'invalid' });
+  const list = listKind(client, kind, { ...options, signal });
+  await expect(list[Symbol.asyncIterator]().next()).rejects.toMatchObject({ kind: 'invalid' });
   expect(server.received).toEqual([]);
 });
 

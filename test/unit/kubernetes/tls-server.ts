@@ -7,6 +7,7 @@ import { createServer } from 'node:https';
 import type { Server } from 'node:net';
 import * as x509 from '@peculiar/x509';
 import { onTestFinished } from 'vitest';
+import { createKubernetesClient, type KubernetesClient } from '../../../lambdas/kubernetes/client.ts';
 import type { Connection } from '../../../lambdas/kubernetes/connection.ts';
 
 /** A certificate with its key, PEM. */
@@ -148,6 +149,16 @@ export async function startTlsServer(handler: Handler, options: ServerOptions = 
     received,
     connections: () => connections,
   };
+}
+
+/** A server and its client, which does not wait between tries. */
+export async function serve(
+  handler: Handler,
+): Promise<{ readonly server: TlsServer; readonly client: KubernetesClient }> {
+  const server = await startTlsServer(handler);
+  const client = createKubernetesClient(server.connection, { sleep: async () => {} });
+  onTestFinished(() => client.close());
+  return { server, client };
 }
 
 /** Lets a server listen on 127.0.0.1 until the test ends. Returns the port. */

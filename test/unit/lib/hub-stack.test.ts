@@ -22,9 +22,24 @@ const DEAD_LETTERS = {
   deadLetterTargetArn: { 'Fn::GetAtt': [resource(plain, 'AWS::SQS::Queue', 'TopicsDeadLetters').id, 'Arn'] },
 };
 
+const CLOSED = {
+  PublicAccessBlockConfiguration: {
+    BlockPublicAcls: true,
+    BlockPublicPolicy: true,
+    IgnorePublicAcls: true,
+    RestrictPublicBuckets: true,
+  },
+  BucketEncryption: {
+    ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
+  },
+};
+
 const lockOf = (Mode: string, Days: number) => ({
   ObjectLockConfiguration: { ObjectLockEnabled: 'Enabled', Rule: { DefaultRetention: { Mode, Days } } },
 });
+
+const propertiesOf = (template: Template, type: string) =>
+  Object.values(template.findResources(type)).map(({ Properties }) => Properties);
 
 describe('the hub stack', () => {
   it('starts a tick every minute, and never a second time', () => {
@@ -88,17 +103,7 @@ describe('the hub stack', () => {
     plain.allResources('AWS::S3::Bucket', {
       DeletionPolicy: 'Retain',
       UpdateReplacePolicy: 'Retain',
-      Properties: {
-        PublicAccessBlockConfiguration: {
-          BlockPublicAcls: true,
-          BlockPublicPolicy: true,
-          IgnorePublicAcls: true,
-          RestrictPublicBuckets: true,
-        },
-        BucketEncryption: {
-          ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
-        },
-      },
+      Properties: CLOSED,
     });
   });
 
@@ -133,18 +138,16 @@ describe('the hub stack', () => {
     }
   });
 
-  describe('lanes', () => {
-    it('share one role, whose name other accounts know', () => {
-      const { id, properties } = resource(full, 'AWS::IAM::Role', 'SweepRole');
-      expect(properties['RoleName']).toBe('CertMarshal-sweep-eu-central-1');
-      expect(resource(plain, 'AWS::IAM::Role', 'SweepRole').properties['RoleName']).toEqual({
-        'Fn::Join': ['', ['CertMarshal-sweep-', { Ref: 'AWS::Region' }]],
-      });
-      for (const lane of ['Lanedefault', 'Laneonprem'])
-        expect(resource(full, 'AWS::Lambda::Function', `${lane}Sweep`).properties['Role']).toEqual({
-          'Fn::GetAtt': [id, 'Arn'],
-        });
+  it('has lanes that share one role, whose name other accounts know', () => {
+    const { id, properties } = resource(full, 'AWS::IAM::Role', 'SweepRole');
+    expect(properties['RoleName']).toBe('CertMarshal-sweep-eu-central-1');
+    expect(resource(plain, 'AWS::IAM::Role', 'SweepRole').properties['RoleName']).toEqual({
+      'Fn::Join': ['', ['CertMarshal-sweep-', { Ref: 'AWS::Region' }]],
     });
+    for (const lane of ['Lanedefault', 'Laneonprem'])
+      expect(resource(full, 'AWS::Lambda::Function', `${lane}Sweep`).properties['Role']).toEqual({
+        'Fn::GetAtt': [id, 'Arn'],
+      });
   });
 
   it('encrypts everything with the key that is given, but what SNS writes with the key of the topics', () => {
@@ -166,23 +169,12 @@ describe('the hub stack', () => {
       full.resourceCountIs('AWS::Lambda::Url', 1);
       const { id } = resource(full, 'AWS::Lambda::Function', 'HintsWebhook');
       full.hasResourceProperties('AWS::Lambda::Url', { AuthType: 'NONE', Cors: Match.absent() });
-      const open = Object.values(full.findResources('AWS::Lambda::Permission')).filter(
-        ({ Properties: { Principal } }) => Principal === '*',
-      );
+      const open = propertiesOf(full, 'AWS::Lambda::Permission').filter(({ Principal }) => Principal === '*');
+      const anyone = { Principal: '*', FunctionName: { 'Fn::GetAtt': [id, 'Arn'] } };
       // AWS Lambda Developer Guide, "Control access to Lambda function URLs": both are needed.
-      expect(open.map(({ Properties }) => Properties)).toEqual([
-        {
-          Action: 'lambda:InvokeFunctionUrl',
-          FunctionName: { 'Fn::GetAtt': [id, 'Arn'] },
-          FunctionUrlAuthType: 'NONE',
-          Principal: '*',
-        },
-        {
-          Action: 'lambda:InvokeFunction',
-          FunctionName: { 'Fn::GetAtt': [id, 'Arn'] },
-          InvokedViaFunctionUrl: true,
-          Principal: '*',
-        },
+      expect(open).toEqual([
+        { ...anyone, Action: 'lambda:InvokeFunctionUrl', FunctionUrlAuthType: 'NONE' },
+        { ...anyone, Action: 'lambda:InvokeFunction', InvokedViaFunctionUrl: true },
       ]);
     });
 
@@ -215,9 +207,7 @@ describe('the hub stack', () => {
     });
 
     it('and rings when it fails, not when Lambda refuses a flood', () => {
-      const names = Object.values(full.findResources('AWS::CloudWatch::Alarm')).map(
-        ({ Properties: { AlarmName } }) => AlarmName,
-      );
+      const names = propertiesOf(full, 'AWS::CloudWatch::Alarm').map(({ AlarmName }) => AlarmName);
       expect(names).toContain('certmarshal-function-errors-webhook');
     });
   });
@@ -232,39 +222,37 @@ describe('the hub stack', () => {
     plain.resourceCountIs('AWS::EKS::AccessEntry', 0);
   });
 
-  describe('alarms', () => {
-    it('may be published, which the policies of the topics and the key must both say', () => {
-      const publishers = Object.entries(plain.findResources('AWS::SNS::TopicPolicy'))
-        .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
-        .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
-      // What is told as a warning always comes from notify.
-      expect(publishers).toEqual(['TopicsCritical', 'TopicsPager']);
-      plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
-        PolicyDocument: {
-          Statement: Match.arrayWith([
-            Match.objectLike({
-              Effect: 'Allow',
-              Action: 'sns:Publish',
-              Principal: { Service: 'cloudwatch.amazonaws.com' },
-              Condition: { ArnLike: { 'aws:SourceArn': Match.anyValue() } },
-            }),
-          ]),
-        },
-      });
-      plain.hasResourceProperties('AWS::KMS::Key', {
-        EnableKeyRotation: true,
-        KeyPolicy: {
-          Statement: Match.arrayWith([
-            Match.objectLike({
-              Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
-              Principal: { Service: 'cloudwatch.amazonaws.com' },
-              Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
-            }),
-          ]),
-        },
-      });
-      plain.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
+  it('lets alarms publish, which the policies of the topics and the key must both say', () => {
+    const publishers = Object.entries(plain.findResources('AWS::SNS::TopicPolicy'))
+      .filter(([, policy]) => JSON.stringify(policy).includes('cloudwatch.amazonaws.com'))
+      .map(([id]) => id.replace(/Policy[0-9A-F]{8}$/, ''));
+    // What is told as a warning always comes from notify.
+    expect(publishers).toEqual(['TopicsCritical', 'TopicsPager']);
+    plain.hasResourceProperties('AWS::SNS::TopicPolicy', {
+      PolicyDocument: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Effect: 'Allow',
+            Action: 'sns:Publish',
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Condition: { ArnLike: { 'aws:SourceArn': Match.anyValue() } },
+          }),
+        ]),
+      },
     });
+    plain.hasResourceProperties('AWS::KMS::Key', {
+      EnableKeyRotation: true,
+      KeyPolicy: {
+        Statement: Match.arrayWith([
+          Match.objectLike({
+            Action: ['kms:Decrypt', 'kms:GenerateDataKey*'],
+            Principal: { Service: 'cloudwatch.amazonaws.com' },
+            Condition: { StringEquals: { 'aws:SourceAccount': { Ref: 'AWS::AccountId' } } },
+          }),
+        ]),
+      },
+    });
+    plain.allResourcesProperties('AWS::SNS::Topic', { KmsMasterKeyId: Match.anyValue() });
   });
 
   describe('notify', () => {
@@ -352,17 +340,9 @@ describe('the hub stack', () => {
     );
     expect(id).toBe('JournalAE8C44B2');
     expect(properties).toEqual({
-      BucketEncryption: {
-        ServerSideEncryptionConfiguration: [{ ServerSideEncryptionByDefault: { SSEAlgorithm: 'AES256' } }],
-      },
+      ...CLOSED,
       LifecycleConfiguration: {
         Rules: [{ AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 }, Status: 'Enabled' }],
-      },
-      PublicAccessBlockConfiguration: {
-        BlockPublicAcls: true,
-        BlockPublicPolicy: true,
-        IgnorePublicAcls: true,
-        RestrictPublicBuckets: true,
       },
       VersioningConfiguration: { Status: 'Enabled' },
       ...lock,
@@ -394,9 +374,9 @@ describe('the hub stack', () => {
 
     it('of functions with one role differ in what they may write', () => {
       const writers = (role: string) =>
-        Object.values(full.findResources('AWS::IAM::Policy'))
-          .filter(({ Properties: { Roles } }) => JSON.stringify(Roles).includes(`"${role}`))
-          .flatMap(({ Properties }) => Properties.PolicyDocument.Statement)
+        propertiesOf(full, 'AWS::IAM::Policy')
+          .filter(({ Roles }) => JSON.stringify(Roles).includes(`"${role}`))
+          .flatMap(({ PolicyDocument }) => PolicyDocument.Statement)
           .filter(({ Action, Resource }) => Action === 's3:PutObject' && JSON.stringify(Resource).includes('"State'))
           .map(({ Resource, Condition }) => [
             text([Resource].flat()),
@@ -411,9 +391,7 @@ describe('the hub stack', () => {
         ['[<State>/outcomes/onprem/*]', 'CertMarshal-sweep-onprem'],
         ['[<Journal>/journal/*,<State>/rollouts.json]', 'any'],
       ]);
-      const names = Object.values(full.findResources('AWS::Lambda::Function')).map(
-        ({ Properties }) => Properties.FunctionName,
-      );
+      const names = propertiesOf(full, 'AWS::Lambda::Function').map(({ FunctionName }) => FunctionName);
       expect(names).toEqual(
         expect.arrayContaining(['CertMarshal-plan', 'CertMarshal-report', 'CertMarshal-sweep-onprem']),
       );

@@ -31,6 +31,19 @@ async function recover(
   };
 }
 
+function clusterWith(...csrs: readonly Parameters<ReturnType<typeof fakeCluster>['addCsr']>[0][]) {
+  const cluster = fakeCluster();
+  for (const csr of csrs) cluster.addCsr(csr);
+  return cluster;
+}
+
+/** The answer to every approval. */
+const answering =
+  (error: Error): ReturnType<typeof fakeCluster>['before'] =>
+  ({ path }) => {
+    if (path.endsWith('/approval')) throw error;
+  };
+
 /** A request that somebody approved. */
 function approvedCsr(name: string, { reason = 'CertMarshalRecovered', node = 'cp-1', more = 0 } = {}) {
   const conditions = [{ type: 'Approved', status: 'True', reason, message: 'm' }];
@@ -42,8 +55,7 @@ describe('client certificates of named nodes', () => {
   it.each(['push', 'unshift'] as const)(
     'takes a Machine for one that goes when it began to while it was listed: %s',
     async (add) => {
-      const cluster = fakeCluster();
-      cluster.addCsr(clientCsr());
+      const cluster = clusterWith(clientCsr());
       cluster.machines[add](controlPlaneMachine('cp-1', { deleting: true }));
       expect((await recover(cluster.target())).rows).toEqual(['csr-1 MachineGoing none']);
     },
@@ -53,10 +65,7 @@ describe('client certificates of named nodes', () => {
     const cluster = fakeCluster();
     for (let number = 0; number < 40; number += 1) cluster.addCsr(clientCsr({ name: `csr-${number}` }));
     let looks = 0;
-    const cpuMs = () => {
-      looks += 1;
-      return looks;
-    };
+    const cpuMs = () => (looks += 1);
     // One for each piece of work: less than forty requests are.
     const budget = createProcessorBudget({ limitMs: 20, cpuMs });
     const { rows, problems } = await budget.run(async () =>
@@ -74,15 +83,13 @@ describe('client certificates of named nodes', () => {
   });
 
   it('approves what passes, and says why of everything else', async () => {
-    const cluster = fakeCluster();
-    for (const csr of [
+    const cluster = clusterWith(
       clientCsr({ name: 'csr-1' }),
       clientCsr({ name: 'csr-2', node: 'cp-2' }),
       clientCsr({ name: 'csr-3', node: 'cp-3' }),
       clientCsr({ name: 'csr-4', request: { organizations: ['system:masters'] } }),
       clientCsr({ name: 'csr-5', conditions: ['Denied'] }),
-    ])
-      cluster.addCsr(csr);
+    );
     const { rows, ignored, problems } = await recover(cluster.target());
     expect(rows.toSorted()).toEqual([
       'csr-1 Recovered written',
@@ -107,8 +114,7 @@ describe('client certificates of named nodes', () => {
   });
 
   it('writes nothing in a dry run', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     expect((await recover(cluster.target(), recoveryOf(), { dryRun: true })).rows).toEqual([
       'csr-1 Recovered observed',
     ]);
@@ -192,8 +198,7 @@ describe('the end', () => {
     ['at its end', recoveryOf(), NOW + 20 * MINUTE],
     ['with an end that is none', recoveryOf({ until: 'soon' }), NOW],
   ])('reads and writes nothing %s', async (_, recovery, now) => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     cluster.before = () => {
       throw new Error('nothing is to be read');
     };
@@ -204,8 +209,7 @@ describe('the end', () => {
     ['while the nodes are read', NODE_LEASES, 'csr-1 RecoveryOver none'],
     ['between the judgement and the write', '', 'csr-1 Recovered unfinished'],
   ])('that comes %s: no approval is written', async (_, moment, row) => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     let looks = 0;
     let now = NOW;
     cluster.before = ({ path }) => {
@@ -221,8 +225,7 @@ describe('the end', () => {
   });
 
   it('that comes while the object is read again after a conflict: no approval is written', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     let now = NOW;
     cluster.before = ({ method, path }) => {
       if (path.endsWith('/approval')) throw apiError('conflict', 409);
@@ -234,8 +237,7 @@ describe('the end', () => {
   });
 
   it('ends what waits to be sent again', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr({ name: 'csr-1' }));
+    const cluster = clusterWith(clientCsr({ name: 'csr-1' }));
     const recovery = recoveryOf();
     // A server that asks to wait, until the client is told not to.
     cluster.before = async ({ path, signal: waiting }) => {
@@ -248,8 +250,7 @@ describe('the end', () => {
   });
 
   it('stops when it is told to', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     const stop = new AbortController();
     cluster.before = ({ path }) => {
       if (path === NODE_LEASES) stop.abort();
@@ -304,9 +305,7 @@ describe('two an hour', () => {
   });
 
   it('counts those of each node alone, issued, failed or on their way out', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(approvedCsr('other-1', { node: 'cp-2' }));
-    cluster.addCsr(approvedCsr('other-2', { node: 'cp-2' }));
+    const cluster = clusterWith(approvedCsr('other-1', { node: 'cp-2' }), approvedCsr('other-2', { node: 'cp-2' }));
     const [issued, failed] = [approvedCsr('issued'), approvedCsr('failed')];
     cluster.addCsr({ ...issued, status: { ...issued.status, certificate: 'eA==' } });
     cluster.addCsr({
@@ -319,10 +318,7 @@ describe('two an hour', () => {
   });
 
   it('hides no approval behind conditions that cannot be read', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(approvedCsr('first'));
-    cluster.addCsr(approvedCsr('second', { more: 300 }));
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(approvedCsr('first'), approvedCsr('second', { more: 300 }), clientCsr());
     const { rows, messages, problems } = await recover(cluster.target());
     expect(rows).toEqual(['csr-1 ApprovalsSpent none']);
     expect(messages[0]).toContain('a request in the list cannot be read');
@@ -330,8 +326,7 @@ describe('two an hour', () => {
   });
 
   it('approves nothing by the first page of a list', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     const client = cluster.client();
     const workload: typeof client = {
       ...client,
@@ -361,8 +356,7 @@ describe('what cannot be read', () => {
     ['Machines', '/apis/cluster.x-k8s.io/v1beta2/namespaces/eksa-system/machines', 'EvidenceUnreadable'],
     ['requests', CSRS, undefined],
   ])('%s: nothing is approved, and the report says so', async (_, path, reason) => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     cluster.before = (call) => {
       if (call.path === path) throw apiError('forbidden', 403);
     };
@@ -374,8 +368,7 @@ describe('what cannot be read', () => {
   });
 
   it('is nothing of another namespace: Machines there change nothing', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     const foreign = cluster.machines.map((machine) => ({
       ...machine,
       metadata: { ...(machine['metadata'] as object), namespace: 'mallory' },
@@ -385,8 +378,7 @@ describe('what cannot be read', () => {
   });
 
   it('leaves every node where the namespace has no Machine of the cluster, and says which was asked', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     const { rows, messages } = await recover(cluster.target({ machinesNamespace: 'team-a' }));
     expect(rows).toEqual(['csr-1 EvidenceUnreadable none']);
     expect(messages[0]).toContain('namespace team-a has no Machine of cluster');
@@ -394,9 +386,8 @@ describe('what cannot be read', () => {
   });
 
   it('judges a request with odd credentials by that alone', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr({ name: 'extra', extra: { 'authentication.kubernetes.io/credential-id': 'X' } }));
-    cluster.addCsr(clientCsr());
+    const extra = { 'authentication.kubernetes.io/credential-id': 'X' };
+    const cluster = clusterWith(clientCsr({ name: 'extra', extra }), clientCsr());
     const { rows } = await recover(cluster.target());
     expect(rows).toEqual(['extra ObjectMalformed none', 'csr-1 Recovered written']);
   });
@@ -409,22 +400,16 @@ describe('a write that goes wrong', () => {
     ['met another', apiError('conflict', 409), 'overtaken', 0],
     ['came too late', apiError('not-found', 404), 'overtaken', 0],
   ] as const)('an approval that %s', async (_, error, outcome, count) => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
-    cluster.before = ({ path }) => {
-      if (path.endsWith('/approval')) throw error;
-    };
+    const cluster = clusterWith(clientCsr());
+    cluster.before = answering(error);
     const { rows, problems } = await recover(cluster.target());
     expect(rows).toEqual([`csr-1 Recovered ${outcome}`]);
     expect(problems).toHaveLength(count);
   });
 
   it('a bug comes out once it is told', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
-    cluster.before = ({ path }) => {
-      if (path.endsWith('/approval')) throw new TypeError('a bug');
-    };
+    const cluster = clusterWith(clientCsr());
+    cluster.before = answering(new TypeError('a bug'));
     const acted: Acted[] = [];
     const options = { clock: () => NOW, signal, onActed: (one: Acted) => void acted.push(one) };
     await expect(recoverNodes(cluster.target(), recoveryOf(), options)).rejects.toThrow('a bug');
@@ -432,8 +417,7 @@ describe('a write that goes wrong', () => {
   });
 
   it('an object of which the labels changed is judged again, and approved once', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     cluster.before = ({ path }) => {
       if (path !== NODE_LEASES) return;
       const csr = clientCsr();
@@ -444,8 +428,7 @@ describe('a write that goes wrong', () => {
   });
 
   it('an approval that was sent twice, because the first answer was lost, is one', async () => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     const client = cluster.client();
     const workload: typeof client = {
       ...client,
@@ -463,8 +446,7 @@ describe('a write that goes wrong', () => {
     ['decided', undefined],
     ['replaced', 'another'],
   ])('an object that somebody %s meanwhile is left as it is', async (_, uid) => {
-    const cluster = fakeCluster();
-    cluster.addCsr(clientCsr());
+    const cluster = clusterWith(clientCsr());
     cluster.before = ({ path }) => {
       if (path !== NODE_LEASES) return;
       const csr = clientCsr(uid === undefined ? { conditions: ['Denied'] } : {});
@@ -476,8 +458,7 @@ describe('a write that goes wrong', () => {
 });
 
 it('two sweeps at once approve one request once', async () => {
-  const cluster = fakeCluster();
-  for (const name of ['csr-a', 'csr-b']) cluster.addCsr(clientCsr({ name }));
+  const cluster = clusterWith(clientCsr({ name: 'csr-a' }), clientCsr({ name: 'csr-b' }));
   const both = await Promise.all([recover(cluster.target()), recover(cluster.target())]);
   expect(cluster.approved()).toEqual(['csr-b']);
   expect(both.flatMap(({ rows }) => rows).filter((row) => row.endsWith('written'))).toHaveLength(1);

@@ -58,6 +58,10 @@ function bare(read: ReturnType<typeof readControlPlane>) {
 const { templateFound: _found, ...MODEL } = controlPlane();
 const AS_MODEL = bare(MODEL);
 const ANNOTATIONS = 'metadata>annotations';
+const CONFIGURATION = 'spec>kubeadmConfigSpec>clusterConfiguration';
+const internal = (address: string) => ({ type: 'InternalIP', address });
+const DRAIN = 'pre-drain.delete.hook.machine.cluster.x-k8s.io';
+const TERMINATE = 'pre-terminate.delete.hook.machine.cluster.x-k8s.io';
 
 describe('a KubeadmControlPlane', () => {
   it.each([
@@ -129,16 +133,11 @@ describe('a KubeadmControlPlane', () => {
   });
 
   it.each([
-    ['external etcd', 'spec>kubeadmConfigSpec>clusterConfiguration>etcd', { external: {} }, { etcd: 'external' }],
+    ['external etcd', `${CONFIGURATION}>etcd`, { external: {} }, { etcd: 'external' }],
     ['no etcd at all', 'spec>kubeadmConfigSpec', undefined, { etcd: 'stacked' }],
     ['maxSurge as a text', 'spec>rollout>strategy>rollingUpdate>maxSurge', '0', { maxSurge: 0 }],
     ['InPlace', 'spec>rollout>strategy', { type: 'InPlace' }, { strategy: 'InPlace' }],
-    [
-      'another validity',
-      'spec>kubeadmConfigSpec>clusterConfiguration>certificateValidityPeriodDays',
-      100,
-      { certificateValidityDays: 100 },
-    ],
+    ['another validity', `${CONFIGURATION}>certificateValidityPeriodDays`, 100, { certificateValidityDays: 100 }],
     ['no replicas', 'spec>replicas', undefined, { replicas: 0 }],
     ['replicas that are no number', 'spec>replicas', '3', { replicas: 0 }],
     ['a generation that is none', 'metadata>generation', -4, { generation: 0 }],
@@ -172,9 +171,8 @@ describe('a KubeadmControlPlane', () => {
     };
     expect(readControlPlane(rawControlPlane(), 'v1beta2')?.template).toEqual(expected);
     expect(readControlPlane(rawControlPlane('v1beta1'), 'v1beta1')?.template).toEqual(expected);
-    expect(readControlPlane(set(rawControlPlane(), 'spec>machineTemplate', undefined), 'v1beta2')?.template).toBe(
-      undefined,
-    );
+    const without = set(rawControlPlane(), 'spec>machineTemplate', undefined);
+    expect(readControlPlane(without, 'v1beta2')?.template).toBeUndefined();
   });
 
   it.each(['metadata>uid', 'metadata>resourceVersion', 'metadata>name', 'metadata>namespace'])(
@@ -227,18 +225,8 @@ describe('a Machine', () => {
     [
       'hooks',
       ANNOTATIONS,
-      {
-        'pre-drain.delete.hook.machine.cluster.x-k8s.io/backup': '',
-        'pre-terminate.delete.hook.machine.cluster.x-k8s.io': '',
-        'pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp-cleanup': '',
-        'pre-drain.delete.hook.machine.cluster.x-k8s.iox': '',
-      },
-      {
-        hooks: [
-          'pre-drain.delete.hook.machine.cluster.x-k8s.io/backup',
-          'pre-terminate.delete.hook.machine.cluster.x-k8s.io',
-        ],
-      },
+      { [`${DRAIN}/backup`]: '', [TERMINATE]: '', [`${TERMINATE}/kcp-cleanup`]: '', [`${DRAIN}x`]: '' },
+      { hooks: [`${DRAIN}/backup`, TERMINATE] },
     ],
     [
       'a condition that is not True',
@@ -250,27 +238,19 @@ describe('a Machine', () => {
     [
       'addresses',
       'status>addresses',
-      [
-        { type: 'ExternalIP', address: '203.0.113.7' },
-        { type: 'InternalIP', address: 'no address' },
-        { type: 'InternalIP', address: '10.0.1.31' },
-        { type: 'InternalIP', address: '10.0.1.10' },
-      ],
+      [{ type: 'ExternalIP', address: '203.0.113.7' }, ...['no address', '10.0.1.31', '10.0.1.10'].map(internal)],
       { addresses: ['10.0.1.31', '203.0.113.7'] },
     ],
     [
       'its one address beside that of the control plane',
       'status>addresses',
-      [
-        { type: 'InternalIP', address: '10.0.1.10' },
-        { type: 'InternalIP', address: '10.0.1.31' },
-      ],
+      ['10.0.1.10', '10.0.1.31'].map(internal),
       { addresses: ['10.0.1.31'] },
     ],
     [
       'the address of the control plane where it has no other',
       'status>addresses',
-      [{ type: 'InternalIP', address: '10.0.1.10' }],
+      [internal('10.0.1.10')],
       { addresses: ['10.0.1.10'] },
     ],
   ])('reads %s', (_, path, value, expected) => {
@@ -336,18 +316,8 @@ describe('objects around a control plane', () => {
     const commands = ['echo \u{200b}', ''];
     const path = 'spec>etcdadmConfigSpec>postEtcdadmCommands';
     expect(readEtcdadmCluster(set(rawEtcd(), path, commands))?.postEtcdadmCommands).toEqual(commands);
-    expect(readEtcdadmCluster(set(rawEtcd(), path, ['true', 1]))).toBeUndefined();
-    expect(readEtcdadmCluster(set(rawEtcd(), path, 'true'))).toBeUndefined();
-    expect(readEtcdadmCluster(set(rawEtcd(), path, ['x'.repeat(4097)]))).toBeUndefined();
-    expect(
-      readEtcdadmCluster(
-        set(
-          rawEtcd(),
-          path,
-          Array.from({ length: 65 }, () => 'true'),
-        ),
-      ),
-    ).toBeUndefined();
+    for (const wrong of [['true', 1], 'true', ['x'.repeat(4097)], Array.from({ length: 65 }, () => 'true')])
+      expect(readEtcdadmCluster(set(rawEtcd(), path, wrong))).toBeUndefined();
     const annotated = set(rawEtcd(), ANNOTATIONS, {
       'etcdcluster.cluster.x-k8s.io/upgrading': 'true',
       'controlplane.cluster.x-k8s.io/upgrade-complete': 'true',
@@ -379,14 +349,12 @@ describe('objects around a control plane', () => {
       renewedAt: Date.parse('2026-11-28T02:00:00Z'),
       transitions: 3,
     });
+    // Nobody took it over yet.
+    expect(readLease(set(rawLease(), 'spec>leaseTransitions', 0))).toMatchObject({ transitions: 0 });
     expect(readLease(set(rawLease(), 'spec', { holderIdentity: '' }))).toEqual({
       uid: '6f1c9b1e-6f2b-4d66-9a3e-0d7d3b6a0c03',
       resourceVersion: '812001',
     });
-  });
-
-  it('reads a Lease that nobody took over yet', () => {
-    expect(readLease(set(rawLease(), 'spec>leaseTransitions', 0))).toMatchObject({ transitions: 0 });
   });
 
   it('reads at most 32 endpoints of etcd', () => {
@@ -400,11 +368,7 @@ describe('objects around a control plane', () => {
     expect(readLease(set(rawLease(), `metadata>${field}`, undefined))).toBeUndefined();
   });
 
-  it('reads no MachineHealthCheck without a name', () => {
-    expect(
-      readMachineHealthCheck(set(rawHealthCheck(), 'metadata>name', undefined), NAME, [rawMachine(1)]),
-    ).toBeUndefined();
-  });
+  const healthCheckOf = (raw: Fields, cluster = NAME) => readMachineHealthCheck(raw, cluster, [rawMachine(1)]);
 
   const CONTROL_PLANE = 'cluster.x-k8s.io/control-plane';
   it.each([
@@ -423,15 +387,15 @@ describe('objects around a control plane', () => {
     ['a term without a key', { matchExpressions: [{ operator: 'DoesNotExist' }] }, true],
     ['a value that is none', { matchLabels: { [CONTROL_PLANE]: 1 } }, true],
   ])('knows whether a MachineHealthCheck selects control plane machines: %s', (_, selector, selects) => {
-    const raw = set(rawHealthCheck(), 'spec>selector', selector);
-    const read = readMachineHealthCheck(raw, NAME, [rawMachine(1)]);
-    expect(read).toEqual(selects ? healthyRollout().healthChecks[0] : undefined);
+    expect(healthCheckOf(set(rawHealthCheck(), 'spec>selector', selector))).toEqual(
+      selects ? healthyRollout().healthChecks[0] : undefined,
+    );
   });
 
-  it('takes no MachineHealthCheck of another cluster or namespace for its own', () => {
-    expect(readMachineHealthCheck(rawHealthCheck(), 'milan-prod', [rawMachine(1)])).toBeUndefined();
-    const elsewhere = set(rawHealthCheck(), 'metadata>namespace', 'default');
-    expect(readMachineHealthCheck(elsewhere, NAME, [rawMachine(1)])).toBeUndefined();
+  it('takes no MachineHealthCheck of another cluster or namespace, or without a name, for its own', () => {
+    expect(healthCheckOf(rawHealthCheck(), 'milan-prod')).toBeUndefined();
+    expect(healthCheckOf(set(rawHealthCheck(), 'metadata>namespace', 'default'))).toBeUndefined();
+    expect(healthCheckOf(set(rawHealthCheck(), 'metadata>name', undefined))).toBeUndefined();
   });
 });
 

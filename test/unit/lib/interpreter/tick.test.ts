@@ -126,180 +126,72 @@ const errorsIn = (outcomes: ReportEvent['outcomes'] = []) =>
   );
 
 describe('the definition of a tick', () => {
+  const Retry = [
+    {
+      ErrorEquals: ['Lambda.TooManyRequestsException', 'Lambda.ServiceException', 'Lambda.SdkClientException'],
+      IntervalSeconds: 1,
+      BackoffRate: 2,
+      MaxAttempts: 3,
+      JitterStrategy: 'FULL',
+    },
+  ];
+  const task = (TimeoutSeconds: number, Parameters: object) => ({
+    Type: 'Task',
+    Resource: 'arn:aws:states:::lambda:invoke',
+    Parameters,
+    TimeoutSeconds,
+    Retry,
+  });
+  const reportOf = (payload: object) =>
+    task(55, { FunctionName: 'Report', Payload: { 'tick.$': '$.tick', ...payload } });
+  const caught = (Next: string) => [{ ErrorEquals: ['States.ALL'], ResultPath: '$.error', Next }];
+
   it('is plan, a Map of at most 40 sweeps, and report', () => {
-    expect(definition).toMatchInlineSnapshot(`
-      {
-        "StartAt": "Plan",
-        "States": {
-          "Failure": {
-            "Cause": "Plan or Sweeps failed; the log of this execution says why.",
-            "Error": "NotPlanned",
-            "Type": "Fail",
-          },
-          "Plan": {
-            "Catch": [
-              {
-                "ErrorEquals": [
-                  "States.ALL",
-                ],
-                "Next": "ReportFailure",
-                "ResultPath": "$.error",
-              },
-            ],
-            "Next": "Sweeps",
-            "Parameters": {
-              "FunctionName": "Plan",
-              "Payload.$": "$",
-            },
-            "Resource": "arn:aws:states:::lambda:invoke",
-            "ResultPath": "$.plan",
-            "ResultSelector": {
-              "shards.$": "$.Payload",
-            },
-            "Retry": [
-              {
-                "BackoffRate": 2,
-                "ErrorEquals": [
-                  "Lambda.TooManyRequestsException",
-                  "Lambda.ServiceException",
-                  "Lambda.SdkClientException",
-                ],
-                "IntervalSeconds": 1,
-                "JitterStrategy": "FULL",
-                "MaxAttempts": 3,
-              },
-            ],
-            "TimeoutSeconds": 30,
-            "Type": "Task",
-          },
-          "Report": {
-            "End": true,
-            "Parameters": {
-              "FunctionName": "Report",
-              "Payload": {
-                "outcomes.$": "$.outcomes",
-                "shards.$": "$.plan.shards",
-                "tick.$": "$.tick",
-              },
-            },
-            "Resource": "arn:aws:states:::lambda:invoke",
-            "Retry": [
-              {
-                "BackoffRate": 2,
-                "ErrorEquals": [
-                  "Lambda.TooManyRequestsException",
-                  "Lambda.ServiceException",
-                  "Lambda.SdkClientException",
-                ],
-                "IntervalSeconds": 1,
-                "JitterStrategy": "FULL",
-                "MaxAttempts": 3,
-              },
-            ],
-            "TimeoutSeconds": 55,
-            "Type": "Task",
-          },
-          "ReportFailure": {
-            "Next": "Failure",
-            "Parameters": {
-              "FunctionName": "Report",
-              "Payload": {
-                "error.$": "$.error.Error",
-                "tick.$": "$.tick",
-              },
-            },
-            "Resource": "arn:aws:states:::lambda:invoke",
-            "ResultPath": null,
-            "Retry": [
-              {
-                "BackoffRate": 2,
-                "ErrorEquals": [
-                  "Lambda.TooManyRequestsException",
-                  "Lambda.ServiceException",
-                  "Lambda.SdkClientException",
-                ],
-                "IntervalSeconds": 1,
-                "JitterStrategy": "FULL",
-                "MaxAttempts": 3,
-              },
-            ],
-            "TimeoutSeconds": 55,
-            "Type": "Task",
-          },
-          "Sweeps": {
-            "Catch": [
-              {
-                "ErrorEquals": [
-                  "States.ALL",
-                ],
-                "Next": "ReportFailure",
-                "ResultPath": "$.error",
-              },
-            ],
-            "ItemProcessor": {
-              "ProcessorConfig": {
-                "Mode": "INLINE",
-              },
-              "StartAt": "Sweep",
-              "States": {
-                "NotHeard": {
-                  "End": true,
-                  "Parameters": {
-                    "error.$": "$.error.Error",
-                    "shard.$": "$.item.shard",
-                  },
-                  "Type": "Pass",
-                },
-                "Sweep": {
-                  "Catch": [
-                    {
-                      "ErrorEquals": [
-                        "States.ALL",
-                      ],
-                      "Next": "NotHeard",
-                      "ResultPath": "$.error",
-                    },
-                  ],
-                  "End": true,
-                  "Parameters": {
-                    "FunctionName.$": "$.item.function",
-                    "Payload.$": "$",
-                  },
-                  "Resource": "arn:aws:states:::lambda:invoke",
-                  "ResultSelector": {
-                    "shard.$": "$.Payload.shard",
-                  },
-                  "Retry": [
-                    {
-                      "BackoffRate": 2,
-                      "ErrorEquals": [
-                        "Lambda.TooManyRequestsException",
-                        "Lambda.ServiceException",
-                        "Lambda.SdkClientException",
-                      ],
-                      "IntervalSeconds": 1,
-                      "JitterStrategy": "FULL",
-                      "MaxAttempts": 3,
-                    },
-                  ],
-                  "TimeoutSeconds": 55,
-                  "Type": "Task",
-                },
-              },
-            },
-            "ItemSelector": {
-              "began.$": "$$.Execution.StartTime",
-              "item.$": "$$.Map.Item.Value",
-            },
-            "ItemsPath": "$.plan.shards",
-            "MaxConcurrency": 40,
-            "Next": "Report",
-            "ResultPath": "$.outcomes",
-            "Type": "Map",
-          },
+    expect(definition).toEqual({
+      StartAt: 'Plan',
+      States: {
+        Plan: {
+          ...task(30, { FunctionName: 'Plan', 'Payload.$': '$' }),
+          ResultSelector: { 'shards.$': '$.Payload' },
+          ResultPath: '$.plan',
+          Catch: caught('ReportFailure'),
+          Next: 'Sweeps',
         },
-      }
-    `);
+        Sweeps: {
+          Type: 'Map',
+          ItemsPath: '$.plan.shards',
+          ItemSelector: { 'began.$': '$$.Execution.StartTime', 'item.$': '$$.Map.Item.Value' },
+          MaxConcurrency: 40,
+          ItemProcessor: {
+            ProcessorConfig: { Mode: 'INLINE' },
+            StartAt: 'Sweep',
+            States: {
+              Sweep: {
+                ...task(55, { 'FunctionName.$': '$.item.function', 'Payload.$': '$' }),
+                ResultSelector: { 'shard.$': '$.Payload.shard' },
+                Catch: caught('NotHeard'),
+                End: true,
+              },
+              NotHeard: {
+                Type: 'Pass',
+                Parameters: { 'error.$': '$.error.Error', 'shard.$': '$.item.shard' },
+                End: true,
+              },
+            },
+          },
+          ResultPath: '$.outcomes',
+          Catch: caught('ReportFailure'),
+          Next: 'Report',
+        },
+        Report: { ...reportOf({ 'outcomes.$': '$.outcomes', 'shards.$': '$.plan.shards' }), End: true },
+        ReportFailure: { ...reportOf({ 'error.$': '$.error.Error' }), ResultPath: null, Next: 'Failure' },
+        Failure: {
+          Type: 'Fail',
+          Error: 'NotPlanned',
+          Cause: 'Plan or Sweeps failed; the log of this execution says why.',
+        },
+      },
+    });
     expect(onFiveSlots.States['Sweeps']?.MaxConcurrency).toBe(5);
     expect(definitionOf(1_000).States['Sweeps']?.MaxConcurrency).toBe(40);
   });

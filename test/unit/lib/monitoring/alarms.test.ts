@@ -30,17 +30,15 @@ const large = templateOf({}, { lanes: lanes(20), hub: { ...DEFAULT_FLEET.hub, we
 
 type Alarm = Readonly<Record<string, unknown>> & { readonly AlarmName: string };
 
-function alarmsOf(template: Template): readonly Alarm[] {
-  return Object.values(template.findResources('AWS::CloudWatch::Alarm')).map(({ Properties }) => Properties);
+function alarmsOf(template: Template, type = 'AWS::CloudWatch::Alarm'): readonly Alarm[] {
+  return Object.values(template.findResources(type)).map(({ Properties }) => Properties);
 }
 
+const COMPOSITE = 'AWS::CloudWatch::CompositeAlarm';
+const namesOf = (alarms: readonly Alarm[]) => alarms.map(({ AlarmName }) => AlarmName);
+
 function compositesOf(template: Template): ReadonlyMap<string, string> {
-  return new Map(
-    Object.values(template.findResources('AWS::CloudWatch::CompositeAlarm')).map(({ Properties }) => [
-      Properties.AlarmName,
-      Properties.AlarmRule,
-    ]),
-  );
+  return new Map(alarmsOf(template, COMPOSITE).map(({ AlarmName, AlarmRule }) => [AlarmName, String(AlarmRule)]));
 }
 
 const kebab = (id: AlarmId) => alarmRunbook(id).replace(/^.*\/|\.md$/g, '');
@@ -67,10 +65,8 @@ describe('the alarms of the hub', () => {
 
   it('asks for every cluster in one query, in which every name has its quotation marks', () => {
     const asking = alarmsOf(plain).filter(({ Metrics }) => Array.isArray(Metrics) && Metrics.length === 1);
-    const queries = asking.map(({ AlarmName, Metrics }) => [
-      AlarmName,
-      JSON.parse(JSON.stringify(Metrics))[0].Expression,
-    ]);
+    const expressionOf = (metrics: unknown) => JSON.parse(JSON.stringify(metrics))[0].Expression;
+    const queries = asking.map(({ AlarmName, Metrics }) => [AlarmName, expressionOf(Metrics)]);
     expect(queries).toHaveLength(ids.filter((id) => 'signal' in ALARMS[id].watches).length);
     expect(Object.fromEntries(queries)).toMatchObject({
       'certmarshal-cluster-unreadable':
@@ -136,9 +132,7 @@ describe('the alarms of the hub', () => {
   it('has one for each topic, which rings for one message that a subscriber did not get', () => {
     const names = ['critical', 'warning', 'pager', 'chat', 'fallback'];
     const failed = alarmsOf(plain).filter(({ Namespace }) => Namespace === 'AWS/SNS');
-    expect(failed.map(({ AlarmName }) => AlarmName)).toEqual(
-      names.map((name) => `certmarshal-notifications-failed-${name}`),
-    );
+    expect(namesOf(failed)).toEqual(names.map((name) => `certmarshal-notifications-failed-${name}`));
     for (const alarm of failed)
       expect(alarm).toMatchObject({
         MetricName: 'NumberOfNotificationsFailed',
@@ -151,7 +145,7 @@ describe('the alarms of the hub', () => {
   });
 
   it('has its own alarm for each lane, and for each function that no tick starts', () => {
-    const names = alarmsOf(large).map(({ AlarmName }) => AlarmName);
+    const names = namesOf(alarmsOf(large));
     for (const { name } of lanes(20)) expect(names).toContain(`certmarshal-sweep-timeout-${name}`);
     expect(names.filter((name) => name.includes('function-errors'))).toEqual([
       'certmarshal-function-errors-notify',
@@ -210,11 +204,7 @@ describe('the alarms that page', () => {
     const rules = compositesOf(plain);
     expect([...rules.keys()].toSorted()).toEqual(['certmarshal-critical', 'certmarshal-warning']);
     const children = [...rules.values()].flatMap(childrenOf);
-    expect(children.toSorted()).toEqual(
-      alarmsOf(plain)
-        .map(({ AlarmName }) => AlarmName)
-        .toSorted(),
-    );
+    expect(children.toSorted()).toEqual(namesOf(alarmsOf(plain)).toSorted());
     const fallback = { Ref: resource(plain, 'AWS::SNS::Topic', 'TopicsPager').id };
     plain.allResourcesProperties('AWS::CloudWatch::CompositeAlarm', {
       AlarmActions: [fallback],
@@ -232,19 +222,11 @@ describe('the alarms that page', () => {
       const rule = rules.get(name);
       return rule === undefined ? [name] : childrenOf(rule).flatMap(reached);
     };
-    expect([...reached('certmarshal-critical'), ...reached('certmarshal-warning')].toSorted()).toEqual(
-      alarmsOf(large)
-        .map(({ AlarmName }) => AlarmName)
-        .toSorted(),
-    );
+    const all = ['certmarshal-critical', 'certmarshal-warning'].flatMap(reached);
+    expect(all.toSorted()).toEqual(namesOf(alarmsOf(large)).toSorted());
     // Only the level itself opens an incident.
-    const telling = Object.values(large.findResources('AWS::CloudWatch::CompositeAlarm')).filter(
-      ({ Properties }) => Properties.AlarmActions !== undefined,
-    );
-    expect(telling.map(({ Properties }) => String(Properties.AlarmName)).toSorted()).toEqual([
-      'certmarshal-critical',
-      'certmarshal-warning',
-    ]);
+    const telling = alarmsOf(large, COMPOSITE).filter(({ AlarmActions }) => AlarmActions !== undefined);
+    expect(namesOf(telling).toSorted()).toEqual(['certmarshal-critical', 'certmarshal-warning']);
   });
 
   it('are made after the alarms that they ask for', () => {
@@ -253,11 +235,8 @@ describe('the alarms that page', () => {
   });
 
   it('leave a level out that has no alarm', () => {
-    const off = Object.fromEntries(
-      ids
-        .filter((id) => ALARMS[id].severity === 'critical')
-        .map((id) => [id, { threshold: 1, severity: 'off' }] as const),
-    );
+    const critical = ids.filter((id) => ALARMS[id].severity === 'critical');
+    const off = Object.fromEntries(critical.map((id) => [id, { threshold: 1, severity: 'off' }] as const));
     expect([...compositesOf(templateOf(off)).keys()]).toEqual(['certmarshal-warning']);
   });
 });
