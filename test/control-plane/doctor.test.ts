@@ -186,7 +186,11 @@ describe.skipIf(real.missing)('certmarshal doctor on a real control plane', () =
     [
       'the kubeconfig runs a command',
       'kubeconfig',
-      withKubeconfig((file) => Object.assign(userOf(file), { exec: { command: 'aws' } })),
+      withKubeconfig((file) => {
+        const user = userOf(file);
+        for (const key of Object.keys(user)) Reflect.deleteProperty(user, key);
+        Object.assign(user, { exec: { command: 'aws' } });
+      }),
     ],
     [
       'the kubeconfig turns TLS verification off',

@@ -90,9 +90,9 @@ describe('a CSR that is decided', () => {
     ...(afterSeconds === undefined ? {} : { updated: new Date(AGED + afterSeconds * 1_000).toISOString() }),
   });
 
-  const issuedAs = (...condition: Parameters<typeof approved>) => ({
+  const issuedAs = (...how: Parameters<typeof approved>) => ({
     issued: true,
-    conditions: [approved(...condition)],
+    conditions: [approved(...how)],
   });
   const only = (...conditions: readonly SigningCondition[]) => ({ conditions });
   const failed = condition('Failed', 'SignerValidationFailure');

@@ -223,18 +223,16 @@ describe('evidence of a cluster', () => {
     ['names than a cluster has', 100, 1_000],
     ['long names than a cluster has', 100, longNames],
     ['Machines without a node than a cluster has', 500, undefined],
-  ])('of more %s is not read on, and proves nothing', async (what, each, addresses) => {
+  ])('of more %s is not read on, and proves nothing', async (_, each, addresses) => {
     const { asked, reading } = await machines(1_000, each, addresses);
     expect(reading).toMatchObject({ source: 'machine', ok: false, kind: 'too-large' });
-    expect(reading).toMatchObject(
-      typeof addresses === 'number'
-        ? {
-            problem: expect.stringMatching(/^there are more than 20000 of them/),
-            remedy: expect.stringContaining('5,000 nodes'),
-          }
-        : {},
-    );
-    expect(asked, what).toBeLessThan(50);
+    const [problem, remedy] =
+      typeof addresses === 'number' ? [/^there are more than 20000 of them/, /5,000 nodes/] : [/./, /./];
+    expect(reading).toMatchObject({
+      problem: expect.stringMatching(problem),
+      remedy: expect.stringMatching(remedy),
+    });
+    expect(asked).toBeLessThan(50);
   });
 
   it.each([

@@ -148,8 +148,8 @@ function audited(world: World, { sources, places }: Failures, now: number): read
     .flatMap((observation): readonly Observation[] => {
       const told = { ...observation, observedAt };
       if (observation.kind !== 'certificate' || !lost.has(observation.where)) return [told];
-      const { source, where, what, member } = observation;
-      return [unread(source, { where, what, observedAt, member })];
+      const { source, where, what } = observation;
+      return [unread(source, { where, what, observedAt, member: observation.member })];
     });
   return [
     ...observations,
@@ -368,10 +368,10 @@ function machinesSeen(machines: readonly MachineOfWorld[], turn: number, now: nu
           return [unread('tls', { ...told, what, where, ...hidden })];
         }
         const where = `${addresses[machine.answersAt]}:${port}`;
-        const certificate = { kind: 'certificate', ...told, where, basis: 'certificate' } as const;
+        const shown = { kind: 'certificate', ...told, where, basis: 'certificate' } as const;
         return [
-          { ...certificate, ...machine.shown[port] },
-          { ...certificate, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: machine.along },
+          { ...shown, ...machine.shown[port] },
+          { ...shown, what: 'ca-bundle', position: 1, isAuthority: true, notAfter: machine.along },
         ];
       }),
     ];

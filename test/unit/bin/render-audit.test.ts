@@ -254,9 +254,9 @@ describe('the table of an audit', () => {
   it('has a short headline: the remedy is in the finding', () => {
     const facts = { ...SAMPLES.SourceUnread, remedy: 'Check the Node with certmarshal doctor.' } as const;
     const text = render({ report: reportOf([], [findingOf({ code: 'SourceUnread', facts })]) });
-    const headline = 'the source nodes could not be read (timeout: no answer within 5 s)';
-    expect(text.split('\n')[0]).toBe(`✖ berlin · EKS Anywhere · 5 certificates: ${headline}`);
-    expect(text).toContain(`\n      ${headline}; check the Node with kubectl certmarshal doctor\n`);
+    const said = 'the source nodes could not be read (timeout: no answer within 5 s)';
+    expect(text.split('\n')[0]).toBe(`✖ berlin · EKS Anywhere · 5 certificates: ${said}`);
+    expect(text).toContain(`\n      ${said}; check the Node with kubectl certmarshal doctor\n`);
   });
 
   it('says that a cluster without Cluster API is only taken for EKS Anywhere, and why a source was not checked', () => {

@@ -162,7 +162,6 @@ policies:
       })),
       audit: {
         everyMinutes: 120,
-        accept: [],
         thresholds: {
           default: { warning: { share: 0.3, floorMs: 30 * DAY_MS }, critical: { share: 0.1, floorMs: 0 } },
           classes: { ...DEFAULT_AUDIT.thresholds.classes, 'cluster-ca': AUTHORITY, 'etcd-ca': AUTHORITY },

@@ -310,7 +310,12 @@ describe('the next command', () => {
 
   /** Who makes an object of a cluster, or answers at an address, chooses its name. */
   const HOSTILE = [
-    ...['', '*', 'a b', "a'b", 'x\nreboot', String.raw`a\b`],
+    '',
+    '*',
+    'a b',
+    "a'b",
+    'x\nreboot',
+    String.raw`a\b`,
     ...'$(reboot) `id` a;b a"b a|b a&b a>b -rf --policy=x {a,b} ~x !x'.split(' '),
   ];
   const everywhere = (value: unknown, text: string): unknown => {
