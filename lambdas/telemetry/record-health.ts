@@ -27,6 +27,9 @@ type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
+/** Each use publishes one line. */
+const LINE = createMetrics('report');
+
 /**
  * Publishes the fleet: its totals, and for each unhealthy cluster one line with its signals and one for each
  * certificate class, for the worst {@link MAX_CLUSTERS} clusters. The totals are published with the other metrics of
@@ -69,8 +72,6 @@ function publishCluster({ id, signals }: ClusterHealth, { units, byClass: only }
   const byClass = Map.groupBy(signals.flatMap(classesOf), ({ what }) => what);
   for (const [what, same] of byClass) publish({ Cluster: cluster, Class: dimensionValue(what) }, same, units, tick);
 }
-
-const LINE = createMetrics('report');
 
 type Value = Pick<Signal, 'id' | 'value'>;
 
