@@ -19,6 +19,9 @@ type SignalUnits = Readonly<Record<SignalId, { readonly unit: 'Seconds' | 'Count
 
 const UNITS = { Seconds: MetricUnit.Seconds, Count: MetricUnit.Count, None: MetricUnit.NoUnit } as const;
 
+/** Each use publishes one line. */
+const LINE = createMetrics('report');
+
 /**
  * Publishes the fleet: its totals with the other metrics of the invocation, and the series of clusters at once, because
  * each has its own dimensions.
@@ -44,8 +47,6 @@ export function recordHealth(
   const lines = Map.groupBy(series, ({ cluster, what }) => JSON.stringify([cluster, what]));
   for (const same of lines.values()) publish(same, units, tick);
 }
-
-const LINE = createMetrics('report');
 
 /** One line. Powertools adds the dimension `service`, and forgets our dimensions and time after writing it. */
 function publish(same: readonly Series[], units: SignalUnits, tick: number): void {
