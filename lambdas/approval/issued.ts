@@ -6,7 +6,7 @@ import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import type { Evidence, Owner } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
-import { type ApprovalPolicy, DEFAULT_POLICY, type KeyPolicy, KUBELET_SERVING_SIGNER } from './policy.ts';
+import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from './policy.ts';
 import type { ClusterContext } from './request.ts';
 import { isWitness, mayBeControlPlane, proveOwnership } from './rules/ownership.ts';
 import { isEndpoint, type Reserved, reservedAddress, reservedDnsName } from './rules/reserved-names.ts';
@@ -78,7 +78,7 @@ export function judgeIssued(
   // A control plane machine has the key of the API server: the names of the endpoint give it nothing more.
   const shared = all.filter(({ canonical }) => isControlPlane && isEndpoint(canonical, cluster));
   const names = all.filter((name) => !shared.includes(name));
-  const { proofs, failure } = bestProofs(names, certificate.key, of);
+  const { proofs, failure } = bestProofs(names, of);
   // No evidence proves a reserved name.
   const reserved = new Set(names.flatMap((name) => (name.reserved === undefined ? [] : proofOf(name, false).name)));
   const fault = faultOf(certificate, node, by);
@@ -225,9 +225,9 @@ interface Proved {
 }
 
 /** By a policy that proves all, else by the one that proves most. */
-function bestProofs(names: readonly Name[], key: string, of: Subject): Proved {
+function bestProofs(names: readonly Name[], of: Subject): Proved {
   const serving = of.policies.filter((one) => one.signers.includes(KUBELET_SERVING_SIGNER) && isFor(one, of.cluster));
-  const all = (serving.length === 0 ? [DEFAULT_POLICY] : serving).map((policy) => proofsBy(policy, names, key, of));
+  const all = (serving.length === 0 ? [DEFAULT_POLICY] : serving).map((policy) => proofsBy(policy, names, of));
   const rankOf = ({ proofs, failure }: Proved) =>
     failure === undefined ? Infinity : proofs.filter(({ proven }) => proven).length;
   const { proofs, failure } = all.reduce((one, other) => (rankOf(other) > rankOf(one) ? other : one));
@@ -235,22 +235,14 @@ function bestProofs(names: readonly Name[], key: string, of: Subject): Proved {
   return { proofs, failure: failure && { ...failure, gap } };
 }
 
-function proofsBy(policy: ApprovalPolicy, names: readonly Name[], key: string, of: Subject): Proved {
+function proofsBy(policy: ApprovalPolicy, names: readonly Name[], of: Subject): Proved {
   const { node, cluster, evidence, nodes } = of;
   const { proofs, failure } = proveOwnership(names, node, evidence, policy, cluster);
-  if (failure === undefined && allowsKey(policy.keys, key)) return { proofs };
-  if (failure === undefined) return { proofs, failure: { why: `its key is ${key}, which the policy does not allow` } };
+  if (failure === undefined) return { proofs };
   const readings = evidence.readings.filter(({ source }) => policy.evidence.includes(source));
   const isUnread = failure.reason === 'EvidenceUnreadable' || readings.some(({ ok }) => !ok);
   const isMissing = failure.reason === 'EvidenceMissing' && proofs.every(({ ownedBy }) => ownedBy === undefined);
   const hasNone = !nodes.has(node) || nodeWithoutInstance(node) !== undefined;
   const gap = isUnread ? 'unread' : readings.length === 0 || (isMissing && hasNone) ? 'untold' : undefined;
   return { proofs, failure: { why: verdictSentence(failure.facts), gap } };
-}
-
-/** @param key as certificates have it: `P-256`, `RSA-2048`, `Ed25519`, `ML-DSA-65` */
-function allowsKey({ ecdsaCurves, rsaMinBits, ed25519, mlDsa }: KeyPolicy, key: string): boolean {
-  if (key.startsWith('RSA-')) return Number(key.slice('RSA-'.length)) >= rsaMinBits;
-  if (key.startsWith('ML-DSA-')) return mlDsa;
-  return key === 'Ed25519' ? ed25519 : ecdsaCurves.some((curve) => curve === key);
 }

@@ -4,7 +4,6 @@ import type { ReadOnly } from '../contracts/contract.ts';
 import { DEFAULT_ROLLOUT_LIMITS } from '../rollout/policy.ts';
 import type { ReadFleet } from './fleet-file.ts';
 
-export type { Acceptance } from './sections/audit.ts';
 export type { AuditOptIns, FleetCluster } from './sections/clusters.ts';
 export type { ClusterSelection, EksDiscovery } from './sections/discovery.ts';
 export type { HubOptions } from './sections/hub.ts';

@@ -55,7 +55,7 @@ const NOT_BEGUN: ReadonlySet<string> = new Set([
 ]);
 
 export interface ReportOptions extends Telemetry {
-  readonly fleet: Pick<Fleet, 'clusters' | 'managementClusters'>;
+  readonly fleet: Pick<Fleet, 'clusters' | 'managementClusters'> & Partial<Pick<Fleet, 'audit'>>;
   readonly targetsOf: TargetsOf;
   readonly lanes: readonly string[];
   readonly monitoring: Monitoring;
@@ -138,6 +138,7 @@ export function createReport(options: ReportOptions): Report {
       ...notBegun(results ?? []),
       ...halved.problems,
       ...(registry === undefined ? [] : fleetProblems(registry, before, new Set(lanes))),
+      ...(registry === undefined ? [] : acceptingNothing(registry, fleet.audit)),
     ];
     const counts = newCounts(before, outcomes, now);
     const folded = foldOutcomes(before, outcomes, now, counts);
@@ -372,6 +373,16 @@ function notBegun(results: readonly { readonly error?: string | undefined }[]): 
 function foreign({ id }: SweepOutcome, lane: string, registry: Registry | undefined): string | undefined {
   const own = entryOf(registry?.clusters, id)?.target?.lane;
   return own === undefined || own === lane ? undefined : `it is about cluster ${id}, which is in lane ${own}`;
+}
+
+function acceptingNothing({ clusters }: Registry, { accept }: Partial<Fleet['audit']> = {}): readonly Problem[] {
+  const strays = (accept ?? []).filter(({ cluster }) => !Object.hasOwn(clusters, cluster));
+  return strays.map(({ cluster, code }) => ({
+    kind: 'accept',
+    object: `audit.accept of ${code}`,
+    message: `the fleet has no cluster ${cluster}`,
+    remedy: 'Correct cluster in this entry of fleet.yaml, or remove the entry.',
+  }));
 }
 
 /** At most as many as the index holds; the last one says how many there are. */

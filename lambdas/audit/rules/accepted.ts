@@ -27,32 +27,29 @@ export function accepted(
   { id, accept = [] }: { readonly id: string; readonly accept?: readonly Acceptance[] | undefined },
   now: number,
 ): readonly Draft[] {
-  const entries = accept.filter(({ cluster }) => cluster === id);
-  const matches = (entry: Acceptance, { code, object }: Draft): boolean =>
-    entry.code === code && (entry.object === undefined || entry.object === object);
-  const leftOf = ({ until }: Acceptance): number => (timeOf(until) ?? 0) - now;
+  const entries = accept
+    .filter(({ cluster }) => cluster === id)
+    .map((entry) => ({ ...entry, until: isoOf(timeOf(entry.until) ?? 0), left: (timeOf(entry.until) ?? 0) - now }));
+  const matches = ({ code, object }: Pick<Acceptance, 'code' | 'object'>, draft: Draft): boolean =>
+    draft.code === code && (object === undefined || draft.object === object);
   const judged = drafts.map((draft): Draft => {
-    const entry = entries.find((one) => leftOf(one) > 0 && matches(one, draft));
-    if (entry === undefined) return draft;
-    return { ...draft, severity: 'info', accepted: { until: endOf(entry), reason: entry.reason } };
+    const { until, reason } = entries.find((one) => one.left > 0 && matches(one, draft)) ?? {};
+    if (until === undefined || reason === undefined) return draft;
+    return { ...draft, severity: 'info', accepted: { until, reason } };
   });
   const warnings = entries.flatMap((entry): readonly Draft<'Acceptance'>[] => {
-    const { code, object } = entry;
+    const { code, object, until, left } = entry;
     const match = drafts.find((draft) => matches(entry, draft));
-    if (match !== undefined && leftOf(entry) > WARNED_MS) return [];
+    if (match !== undefined && left > WARNED_MS) return [];
     return [
       {
         code: 'Acceptance',
         severity: 'warning',
         object: `${code} ${object ?? 'of every object'}`,
         what: match?.what,
-        facts: { code, object, until: endOf(entry), isUnused: match === undefined ? true : undefined },
+        facts: { code, object, until, isUnused: match === undefined ? true : undefined },
       },
     ];
   });
   return [...judged, ...warnings];
-}
-
-function endOf({ until }: Acceptance): string {
-  return isoOf(timeOf(until) ?? 0);
 }

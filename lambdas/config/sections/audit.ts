@@ -86,7 +86,6 @@ const Acceptance = z
       }),
   })
   .meta({ title: 'Accepted finding' });
-export type Acceptance = z.output<typeof Acceptance>;
 
 /** `audit`: how often certificates are read, and when one is a finding. */
 export const Audit = section(
@@ -146,15 +145,9 @@ function levelsOf({ warning, critical }: z.output<typeof ThresholdEntry>) {
   return { warning: level(warning), critical: level(critical) };
 }
 
-function accepted(entry: Written<typeof Acceptance>): string {
-  return JSON.stringify((['cluster', 'code', 'object'] as const).map((key) => entry.at(key).text));
-}
-
 export function auditRules(audit: Written<typeof Audit>): void {
   const { entries } = audit.at('thresholds');
   distinctClasses(entries);
-  for (const [again, { place }] of repeats(audit.at('accept').entries, accepted))
-    again.refuse(`accepts what ${place} accepts already; keep one of the two`);
   for (const entry of entries) {
     const [warning, critical] = [entry.at('warning'), entry.at('critical')];
     const [share, lessShare] = [warning.at('share').valid, critical.at('share').valid];

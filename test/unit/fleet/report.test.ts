@@ -203,6 +203,20 @@ describe('report', () => {
     expect(measured()).toMatchObject({ OldestSweep: [0], DiscoveryProblems: [1] });
   });
 
+  it('says which findings are accepted for a cluster that the fleet does not have', async () => {
+    const state = stored(...LISTED);
+    const accept = ['paris', 'pariss'].map((cluster) => ({
+      cluster,
+      code: 'WeakKey' as const,
+      until: at(DAY),
+      reason: 'old',
+    }));
+    await reporting(state, { fleet: { ...FLEET, audit: { ...FLEET.audit, accept } } })();
+    expect(indexIn(state)?.problems.filter(({ kind }) => kind === 'accept')).toEqual([
+      expect.objectContaining({ object: 'audit.accept of WeakKey', message: 'the fleet has no cluster pariss' }),
+    ]);
+  });
+
   it('lists a hundred problems at most, and how many there are', async () => {
     const problem = { kind: 'denied', object: 'o', message: 'no', remedy: 'Let it.' };
     const many = Array.from({ length: 150 }, (_, n) =>

@@ -139,13 +139,14 @@ export function alarmEvent(
     detail: {
       alarmName: alarmNamed,
       configuration: {
-        description: 'What it means.\nFirst: aws logs tail /aws/lambda/x --since 15m\nRunbook: certmarshal runbook x',
+        description:
+          'What it means.\nFirst: aws logs tail /aws/vendedlogs/states/CertMarshal-tick --since 15m\nRunbook: certmarshal runbook x',
         metrics: [],
       },
       previousState: state(from, 'Threshold Crossed: no datapoints were received for 1 period'),
       state: state(
         value,
-        'Threshold Crossed: 1 datapoint [3.0 (02/10/19 16:59:00)] was greater than the threshold (1.0).',
+        'Threshold Crossed: 1 datapoint [3.0 (21/11/26 09:59:00)] was greater than the threshold (1.0).',
       ),
     },
   };
