@@ -34,11 +34,11 @@ function rankOf({ hostile, outcome }: SweepRow): number {
 }
 
 /**
- * The newest decisions of a week, hostile ones first: for each node the last hostile and the last other one, so that
- * neither hides the other, and no node another. Pure.
+ * The newest decisions of a week, hostile ones first: for each request the last hostile and the last other one, so that
+ * neither hides the other. Nodes take turns, so that no node hides another. Pure.
  *
- * A line is only replaced by one that sorts before it, so a dropped line would be dropped again: the order of arrival
- * does not matter.
+ * A line is only replaced by one that sorts before it, and no turn of a node gets older, so a dropped line would be
+ * dropped again: the order of arrival does not matter.
  *
  * @param now milliseconds since the epoch
  */
@@ -47,12 +47,22 @@ export function foldVerdicts(
   newer: readonly VerdictLine[],
   now: number,
 ): readonly VerdictLine[] {
-  const lines = [...before, ...newer].filter(({ at }) => now - Date.parse(at) < KEPT_MS).toSorted(byUrgency);
-  const isFirst = ({ node, hostile }: VerdictLine, index: number): boolean =>
-    lines.findIndex((line) => line.node === node && line.hostile === hostile) === index;
-  return lines.filter(isFirst).slice(0, MAX_VERDICTS);
+  const week = [...before, ...newer].filter(({ at }) => now - Date.parse(at) < KEPT_MS).toSorted(byUrgency);
+  const turns = new Map<string, number>();
+  const turnOf = (key: string): number => turns.set(key, (turns.get(key) ?? -1) + 1).get(key) ?? 0;
+  return week
+    .filter(({ uid, hostile }) => turnOf(`request ${uid} ${hostile}`) === 0)
+    .map((line) => ({ line, turn: turnOf(`node ${line.node} ${line.hostile}`) }))
+    .toSorted((a, b) => hostileFirst(a.line, b.line) || a.turn - b.turn)
+    .slice(0, MAX_VERDICTS)
+    .map(({ line }) => line)
+    .toSorted(byUrgency);
+}
+
+function hostileFirst(a: VerdictLine, b: VerdictLine): number {
+  return Number(b.hostile ?? false) - Number(a.hostile ?? false);
 }
 
 function byUrgency(a: VerdictLine, b: VerdictLine): number {
-  return Number(b.hostile ?? false) - Number(a.hostile ?? false) || compare(b.at, a.at) || compare(a.uid, b.uid);
+  return hostileFirst(a, b) || compare(b.at, a.at) || compare(a.uid, b.uid);
 }

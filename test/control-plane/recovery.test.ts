@@ -221,7 +221,7 @@ describe.skipIf(real.missing)('recovery of a real control plane', () => {
   it('connects to an API server whose certificate has expired in recovery mode only', async () => {
     const version = (client: KubernetesClient) => client.request({ method: 'GET', path: '/version', signal });
     await expect(version(connect('certmarshal'))).rejects.toMatchObject({
-      kind: 'certificate',
+      kind: 'certificate-expired',
       code: 'CERT_HAS_EXPIRED',
     });
 
