@@ -35,6 +35,7 @@ export function deployWarnings(fleet: Fleet, now: number): readonly RuleProblem[
       clusters.flatMap((glob, at) => missedGlob(fleet, ['rollouts', 'clusters', index, 'clusters', at], glob)),
     ),
     ...oddRecovery(fleet, now),
+    ...oddAcceptances(fleet, now),
   ];
 }
 
@@ -323,6 +324,15 @@ function oddEnd(entry: RecoveryEntry, now: number): string {
       : [`client certificates of ${nodes.join(', ')} in ${cluster} may be approved, also where policies observe`]),
   ];
   return `until ${until} ${allowed.join(', and ')}`;
+}
+
+function oddAcceptances(fleet: Fleet, now: number): readonly RuleProblem[] {
+  return fleet.audit.accept.flatMap(({ cluster, until }, index) => {
+    const path = ['audit', 'accept', index];
+    const message = `${until} is past: this entry does nothing any more, and can be removed`;
+    const past = Date.parse(until) <= now ? [{ path: [...path, 'until'], message }] : [];
+    return [...past, ...unknownId(fleet, [...path, 'cluster'], cluster)];
+  });
 }
 
 /** Ids of discovered clusters have slashes. */

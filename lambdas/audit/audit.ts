@@ -143,9 +143,9 @@ function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions)
 async function observeSource(source: AuditSource, context: AuditContext): Promise<ReadSource> {
   const { id, deadlineMs } = source;
   const why = source.off(context.target);
-  const told = { source: id, observedAt: new Date(context.now()).toISOString() };
+  const origin = { source: id, observedAt: new Date(context.now()).toISOString() };
   if (why === false) return { observations: [] };
-  if (why !== undefined) return { observations: [{ kind: 'off', ...told, why }] };
+  if (why !== undefined) return { observations: [{ kind: 'off', ...origin, why }] };
 
   const deadline = new AbortController();
   const timer = setTimeout(() => deadline.abort(), deadlineMs);
@@ -153,15 +153,17 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     const signal = AbortSignal.any([context.signal, deadline.signal]);
     const read = await source.observe({ ...context, signal });
     const cut = read.observations.some((seen) => seen.kind === 'unread' && seen.where === undefined);
-    return cut ? read : { ...read, observations: [...read.observations, { kind: 'read', ...told, count: read.count }] };
+    return cut
+      ? read
+      : { ...read, observations: [...read.observations, { kind: 'read', ...origin, count: read.count }] };
   } catch (error) {
     if (!(error instanceof KubernetesError) && !(error instanceof AwsError)) throw error;
     if (source.optional === 'always' && isAbsent(error, id, context))
-      return { observations: [{ kind: 'read', ...told, count: 0 }] };
+      return { observations: [{ kind: 'read', ...origin, count: 0 }] };
     const isOwn = context.target.management === context.target.workload;
     if (typeof source.optional === 'object' && isOwn && isAbsent(error, id, context))
       return {
-        observations: [{ kind: 'off', ...told, why: `this cluster has no ${source.optional.lacking}` }],
+        observations: [{ kind: 'off', ...origin, why: `this cluster has no ${source.optional.lacking}` }],
       };
     const overdue = error.kind === 'aborted' && deadline.signal.aborted;
     const { object } = error;
@@ -170,7 +172,7 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
     const remedy = overdue ? 'Check the load of the server and the route to it.' : error.remedy;
     const list = LISTS_OF_OWNERS[id];
     return {
-      observations: [{ kind: 'unread', ...told, problem: kind, message: `${printable(object)}: ${problem}`, remedy }],
+      observations: [{ kind: 'unread', ...origin, problem: kind, message: `${printable(object)}: ${problem}`, remedy }],
       evidence: list && notRead(list, { kind, object, problem, remedy }),
     };
   } finally {
@@ -180,18 +182,18 @@ async function observeSource(source: AuditSource, context: AuditContext): Promis
 
 /** Sources with an observation other than `read`, `off` or `unread`. */
 function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId> {
-  const told = (previous?.observations ?? []).filter(
+  const remembered = (previous?.observations ?? []).filter(
     ({ kind }) => kind !== 'read' && kind !== 'off' && kind !== 'unread',
   );
-  return new Set(told.map(({ source }) => source));
+  return new Set(remembered.map(({ source }) => source));
 }
 
 function clocks({ workload: { clock, server } }: AuditTarget, now: number): readonly Observation[] {
   if (clock === undefined) return [];
-  const told = { source: 'clock' as const, observedAt: new Date(now).toISOString() };
+  const origin = { source: 'clock' as const, observedAt: new Date(now).toISOString() };
   return [
-    { kind: 'clock', ...told, server, skewMs: clock.skewMs },
-    { kind: 'read', ...told, count: 1 },
+    { kind: 'clock', ...origin, server, skewMs: clock.skewMs },
+    { kind: 'read', ...origin, count: 1 },
   ];
 }
 

@@ -50,11 +50,11 @@ function tooMany(count: number): KubernetesError {
  * @throws KubernetesError when nothing of any was read
  */
 export function cutShort(
-  told: { readonly source: SourceId; readonly observedAt: string },
+  origin: { readonly source: SourceId; readonly observedAt: string },
   ...readings: readonly ListReading[]
 ): readonly UnreadObservation[] {
   const problems = readings.flatMap(({ problem }) => problem ?? []);
   const [first] = problems;
   if (first !== undefined && readings.every(({ count, problem }) => count === 0 && problem !== undefined)) throw first;
-  return problems.map((problem) => unreadBecause(told, problem));
+  return problems.map((problem) => unreadBecause(origin, problem));
 }

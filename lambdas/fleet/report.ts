@@ -40,9 +40,9 @@ const LONGEST_GAP_MS = 10 * MINUTE_MS;
 const LOGGED = 20;
 /**
  * Problems that fire no alarm: the cluster is being created or deleted, is gone (the registry says so for two weeks),
- * or shares its name, and so its token, with another one.
+ * has findings accepted but does not exist, or shares its name, and so its token, with another one.
  */
-const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing', SHARED_TOKEN]);
+const ON_PURPOSE: ReadonlySet<string> = new Set(['passing', 'missing', 'accept', SHARED_TOKEN]);
 /**
  * Errors of a sweep that never began. Source: Step Functions Developer Guide, "Handle Lambda service exceptions", and
  * NotBegunError.

@@ -41,7 +41,6 @@ export type HandleNotify = (event: unknown, signal: AbortSignal) => Promise<void
 
 export function createNotifyHandler(options: NotifyOptions): HandleNotify {
   const { state, monitoring, clock, logger, metrics } = options;
-  const { alarms: settings, runbooks } = monitoring;
   const forms = { critical: textForm, warning: textForm, pager: pagerForm(options.topicArn), chat: chatForm };
 
   return async (event, signal) => {
@@ -51,23 +50,19 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const stored = await orNothing(STATE_KEYS.index, async () => state.get(STATE_KEYS.index, signal));
     const [now, index] = [clock(), parseFleetIndex(stored?.value, clock())];
     if (change === undefined) return send(dailyMessage(index, now), ['warning', 'chat'], signal);
-    const message = incidentOf(change, { index, settings, now });
+    const message = incidentOf(change, { index, settings: monitoring.alarms, now });
     return send(message, [message.severity, 'pager', 'chat'], signal);
   };
 
   /** A topic that refuses keeps nothing from the others. */
   async function send(message: Message, topics: readonly TopicName[], signal: AbortSignal): Promise<void> {
-    const links = { report: await orNothing(STATE_KEYS.page, async () => options.link?.(STATE_KEYS.page)), runbooks };
+    const report = await orNothing(STATE_KEYS.page, async () => options.link?.(STATE_KEYS.page));
+    const links = { report, runbooks: monitoring.runbooks };
     const results = await Promise.allSettled(
       topics.map(async (topic) => options.publish(topic, forms[topic](message, links), signal)),
     );
     const refusal = results.find((result) => result.status === 'rejected');
-    logger.info('message', {
-      key: message.key,
-      state: message.state,
-      at: message.at,
-      isRefused: refusal !== undefined,
-    });
+    logger.info('message', { key: message.key, state: message.state, isRefused: refusal !== undefined });
     if (refusal !== undefined) throw refusal.reason;
     count(metrics, { [METRIC.notified]: 1 });
   }

@@ -203,7 +203,6 @@ function hostileRequests(known: KnownCluster, now: number): Signal | undefined {
   return {
     id: 'RequestsHostile',
     value: nodes.length,
-    parts: nodes.slice(0, 30),
     story: `${hostileStory(newest)}; not approved${nodes.length > 1 ? `, and ${nodes.length - 1} more` : ''}`,
     since: hostile[0]?.at,
     command: commandFor(`explain ${word(newest.csr, 'REQUEST')}`, known),

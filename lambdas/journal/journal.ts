@@ -52,7 +52,7 @@ export interface RolloutEntry {
   /** `KubeadmControlPlane eksa-system/berlin`, `EtcdadmCluster eksa-system/berlin-etcd`. */
   readonly object: string;
   readonly uid: string;
-  /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `resume`, `abort`. */
+  /** `roll-control-plane`, `pause-control-plane`, `roll-etcd`, `unpause-control-plane`, `hold`, `abort`. */
   readonly write: string;
   /** Id of the rollout; absent if none is in progress. */
   readonly rollout?: string;

@@ -30,10 +30,12 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
     ...problems.map(({ object, message }) => `certmarshal: ${object}: ${message}`),
     ...unhealthy.map(({ name, state, signals }) => `${state} ${name}: ${signals[0]?.story ?? ''}`),
   ];
+  const isWell = counts.well + counts.gone === clusterCount;
+  const summary = lines.length > 0 ? 'Needs a person' : isWell ? 'All is well' : 'No alarm fires';
   const states = CLUSTER_STATES.filter((state) => counts[state] > 0).map((state) => `, ${counts[state]} ${state}`);
   return {
     ...common,
-    title: `[daily] ${lines.length === 0 ? 'All is well' : 'Needs a person'}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
+    title: `[daily] ${summary}: ${counted(clusterCount, 'cluster')}${states.join('')}`,
     lines: [
       ...lines.slice(0, MAX_LINES).map((line) => inert(printable(line, 300))),
       ...(lines.length > MAX_LINES ? [`and ${lines.length - MAX_LINES} more, on the report page`] : []),

@@ -72,8 +72,8 @@ export const chatForm: Form = (message, links) => {
   // A longer link fills a section, and the e-mail has it.
   const report = links.report !== undefined && links.report.length > 2_500 ? undefined : links.report;
   // A code span can be copied, and has no mention or link. Source: CommonMark 0.31.2, 6.1 Code spans.
-  const fix = command === undefined ? [] : [`Fix: \`${withoutMarkup(command)}\``];
-  const nextSteps = [...fix, ...linesOf({ ...message, lines: [], command: undefined }, { ...links, report })];
+  const first = command === undefined ? [] : [`First: \`${withoutMarkup(command)}\``];
+  const nextSteps = [...first, ...linesOf({ ...message, lines: [], command: undefined }, { ...links, report })];
   return publication(message, links, {
     version: '1.0',
     source: 'custom',

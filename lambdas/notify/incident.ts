@@ -94,14 +94,16 @@ function isOpen({ opens, at, alarm, cluster, what, culprits, index, now }: Incid
 
 function opened(incident: Incident): Words {
   const { alarm, cluster: id, at, reason, command, culprits } = incident;
-  const cluster = culprits.find((one) => one.id === id);
-  if (cluster !== undefined) return openedOf(cluster, incident);
+  const own = culprits.find((one) => one.id === id);
+  if (own !== undefined) return openedOf(own, incident);
   const named = id === undefined || id === GROUP ? culprits : [];
   const names = named.map(({ name }) => name);
+  const cluster = inertCluster(named[0]?.id ?? id, named[0]);
+  const first = table.isOnSignal(alarm) ? table.firstCommand(alarm, cluster) : command;
   return {
-    title: `${labelOf(incident, names.length)}, since ${dateOf(at)}: ${table.ALARMS[alarm].meaning}`,
-    lines: [names.length === 0 ? `CloudWatch: ${reason}` : `Clusters: ${firstOf(names, 10)}.`],
-    command: table.isOnSignal(alarm) ? table.firstCommand(alarm, inertCluster(named[0]?.id ?? id, named[0])) : command,
+    title: `${labelOf(incident, names.length)}, since ${dateOf(at)}: ${table.ALARMS[alarm].meaning}${consequence(incident)}`,
+    lines: [names.length === 0 ? `CloudWatch: ${reason}` : `Clusters: ${firstOf(names, 10)}.`, ...needsOf(first)],
+    command: first,
   };
 }
 
@@ -119,16 +121,17 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
   const command = commandFor(incident, cluster, finding);
   return {
-    title: `${cluster.name}${since}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster, finding)}`,
-    lines: [
-      ...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]),
-      ...(command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : []),
-    ],
+    title: `${cluster.name}${since}: ${printable(story, 400)}${more > 0 ? `, and ${more} more` : ''}.${consequence(incident, cluster.provider, finding)}`,
+    lines: [...(cluster.id === cluster.name ? [] : [`Id ${cluster.id}.`]), ...needsOf(command)],
     command,
   };
 }
 
-function consequence({ alarm, now }: Incident, { provider }: Cluster, finding: ExpiryFinding | undefined): string {
+function needsOf(command = ''): readonly string[] {
+  return command.startsWith('certmarshal doctor ') ? [DOCTOR_NEEDS] : [];
+}
+
+function consequence({ alarm, now }: Incident, provider?: Cluster['provider'], finding?: ExpiryFinding): string {
   const fails = finding?.what === undefined ? undefined : CERTIFICATE_CLASSES[finding.what].onceExpired;
   const due = timeOf(finding?.due);
   if (finding !== undefined && EXPIRES.has(finding.code) && fails !== undefined && due !== undefined)
@@ -161,7 +164,7 @@ function closed(incident: Incident): Words {
   const isWorse = worse !== undefined && culpritsOf(worse, what, incident).some(({ id }) => id === cluster);
   const isGrouped = culprits.some(({ id }) => id === cluster);
   const remain = cluster === GROUP ? culprits.length : 0;
-  const left = remain === 0 ? '' : `; ${counted(remain, 'incident')} of their own remain`;
+  const left = remain === 0 ? '' : `; still open for ${counted(remain, 'cluster')}, each as its own incident`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
   const notWorse = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
   const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;
@@ -173,7 +176,7 @@ function closed(incident: Incident): Words {
 
 /** Cluster and class, or part of certmarshal. */
 function labelOf({ alarm, cluster = '', what, index }: Incident, count = 0): string {
-  if (!table.isOnSignal(alarm) && count === 0) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
+  if (!table.isOnSignal(alarm)) return what === undefined ? 'certmarshal' : `certmarshal (${what})`;
   const name = index?.health?.clusters.find(({ id }) => id === cluster)?.name ?? nameInId(cluster);
   const many = count === 0 ? 'many clusters' : counted(count, 'cluster');
   const title = what === undefined ? [] : [entryOf(CERTIFICATE_CLASSES, what)?.title ?? what];

@@ -30,7 +30,7 @@ export interface Links {
 export function linesOf({ lines, command, alarm }: Message, { report, runbooks }: Links): readonly string[] {
   return [
     ...lines,
-    ...(command === undefined ? [] : [`Fix: ${command}`]),
+    ...(command === undefined ? [] : [`First: ${command}`]),
     ...(alarm === undefined ? [] : [`Runbook: ${runbookPlace(alarm, runbooks)}`]),
     ...(report === undefined ? [] : [`Report: ${report}`]),
   ];

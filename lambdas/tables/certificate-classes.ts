@@ -30,7 +30,7 @@ interface ClassEntry {
   readonly authority: boolean;
   /**
    * What renews it, by provider; the beginning of a sentence: `the kubelet, automatically`. With `automatically` no one
-   * has to act, and the digest omits it. Absent for a provider without such certificates.
+   * has to act. Absent for a provider without such certificates.
    */
   readonly renewedBy: { readonly eks?: string; readonly 'eks-anywhere'?: string };
   /** Its own thresholds, if those of the fleet do not fit. */

@@ -2,41 +2,36 @@ import type { CertificateClass } from './certificate-classes.ts';
 import { keysOf } from './keys.ts';
 
 /**
- * The problems of a cluster, one number each: 0 if healthy. Each is a metric with the dimension `Cluster` and a total,
- * or the largest value, of the fleet; both are published only above 0, because a series costs money in every hour with
- * a value.
+ * The problems of a cluster, one number each: 0 if healthy. Each is a metric with the dimension `Cluster`, published from
+ * the threshold of its alarm on, and a total, or the largest value, of the fleet, published above 0: a series costs money
+ * in every hour with a value.
  */
 export const SIGNALS = {
   UnreadableFor: {
     unit: 'Seconds',
     fleet: 'maximum',
-    knownFrom: 'sweep',
     meaning: 'Time since the requests of a cluster were last listed, if it was readable before.',
   },
   NeverReadFor: {
     unit: 'Seconds',
     fleet: 'maximum',
-    knownFrom: 'sweep',
     meaning: 'Time since a cluster was found, if its requests could never be listed.',
   },
   IncompleteFor: {
     unit: 'Seconds',
     fleet: 'maximum',
-    knownFrom: 'sweep',
     meaning:
       'Time since the last sweep that read, judged and wrote everything, of a cluster whose requests can be listed.',
   },
   SweepAge: {
     unit: 'Seconds',
     fleet: 'maximum',
-    knownFrom: 'sweep',
     meaning: 'Time since a sweep tried to reach the cluster, whether it answered or not.',
   },
-  AuditAge: { unit: 'Seconds', fleet: 'maximum', knownFrom: 'audit', meaning: 'Time since the cluster was audited.' },
+  AuditAge: { unit: 'Seconds', fleet: 'maximum', meaning: 'Time since the cluster was audited.' },
   CertificatesCritical: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     byClass: true,
     deselected: true,
     meaning: 'Critical findings about certificates, their CAs and their renewal.',
@@ -44,7 +39,6 @@ export const SIGNALS = {
   CertificatesWarning: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     byClass: true,
     deselected: true,
     meaning: 'The same, as warnings.',
@@ -52,67 +46,55 @@ export const SIGNALS = {
   KubeletsOverdue: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning: 'Warnings about kubelets that do not renew their certificate in time.',
   },
   CoverageLost: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning:
       'Sources and places that were readable before, and have been unreadable so long that a certificate may expire unnoticed.',
   },
   CoverageGapHours: {
     unit: 'None',
     fleet: 'maximum',
-    knownFrom: 'audit',
-    byObject: true,
     meaning: 'Hours since a source of an audit was last read completely, from the 24th on.',
   },
   RequestsStuck: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning: 'Critical findings about requests: a storm, a dead signer.',
   },
-  RequestsWaiting: { unit: 'Count', fleet: 'sum', knownFrom: 'audit', meaning: 'Warnings about requests.' },
+  RequestsWaiting: { unit: 'Count', fleet: 'sum', meaning: 'Warnings about requests.' },
   RequestsHostile: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'sweep',
     deselected: true,
     meaning: 'Nodes whose requests of the last 25 minutes claim a name of another node, or have no innocent cause.',
   },
   IssuedNamesAnother: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
-    byObject: true,
     deselected: true,
     meaning: 'Kubelet serving certificates issued for a name of another node, of the API server or of a Service.',
   },
   IssuedUnproven: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning: 'Kubelet serving certificates issued with a name that no evidence proves.',
   },
   RolloutsHeld: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning: 'Rollouts that are held until a person checks them, or that did not begin before certificates expired.',
   },
   RolloutsNeeded: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'audit',
     meaning: 'Rollouts that have been due for half an hour and need a person.',
   },
   RecoveriesOpen: {
     unit: 'Count',
     fleet: 'sum',
-    knownFrom: 'sweep',
     meaning:
       'Clusters that are entered although the certificate of their API server has expired, or with `nodes` under `recovery` in force.',
   },
@@ -122,12 +104,8 @@ interface SignalEntry {
   readonly unit: 'Seconds' | 'Count' | 'None';
   /** How the fleet's value follows from those of its clusters. */
   readonly fleet: 'maximum' | 'sum';
-  /** What must be known of a cluster before the signal's absence counts. */
-  readonly knownFrom: 'sweep' | 'audit';
   /** Also published by certificate class, in a dimension `Class`. */
   readonly byClass?: true;
-  /** Each finding is an incident of its own, whatever its class: one certificate hides no other. */
-  readonly byObject?: true;
   /**
    * Also counts during the hour in which a cluster is swept after losing its tags: removing tags must not hide an
    * attack.
@@ -151,8 +129,6 @@ export interface Signal {
   readonly value: number;
   /** For {@link CLASS_SIGNALS}: the value of each class; `unknown` for findings without one. */
   readonly classes?: Readonly<Partial<Record<CertificateClass | 'unknown', number>>>;
-  /** Other parts of the cluster: nodes, the newest first. At most 30. */
-  readonly parts?: readonly string[];
   /** The story in one sentence, without the cluster's name and a full stop: usually its worst finding. */
   readonly story: string;
   /** RFC 3339. */

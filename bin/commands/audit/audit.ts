@@ -30,7 +30,7 @@ const BY_HAND_EVERY = 12 * 60;
 export const register: Register = (command, { program: name, interruption, run }) => {
   withOutput(
     withClusters(withCluster(command))
-      .option('--policy <file>', 'fleet.yaml with audit.thresholds; default: the built-in thresholds')
+      .option('--policy <file>', 'fleet.yaml with audit.thresholds and audit.accept; default: the built-in thresholds')
       .option('--no-handshakes', 'connect by TLS to the API endpoint only, not to machines and Nodes')
       .option('--secrets', 'read TLS Secrets and those of Cluster API too; the right: certmarshal rbac --audit-secrets')
       .option(

@@ -152,16 +152,16 @@ function fewerThanBefore({ observations, before, read, now }: Coverage): readonl
     );
     const gone = [...names].filter((name) => !present.has(name));
     const added = [...present.keys()].filter((name) => !names.has(name));
-    const told = before.findings.find(
+    const finding = before.findings.find(
       ({ code, object }) => code === 'CoverageShrunk' && object === `${role} machines gone`,
     );
-    const since = timeOf(told?.since) ?? now;
+    const since = timeOf(finding?.since) ?? now;
     const isReplaced = [...present.values()].some(({ createdAt }) => (timeOf(createdAt) ?? 0) >= since);
     const listed = [...present.values()].length === 0 || [...present.values()].some(({ source }) => read.has(source));
     const still =
-      told === undefined || isReplaced || (now - since > SHRUNK_MS && listed)
+      finding === undefined || isReplaced || (now - since > SHRUNK_MS && listed)
         ? []
-        : (told.places ?? []).filter((name) => !present.has(name));
+        : (finding.places ?? []).filter((name) => !present.has(name));
     // The surplus machine of a rollout disappears long after its successor appeared.
     if (isAsWanted(role, observations)) return [];
     const missing = [...new Set([...(gone.length > added.length ? gone : []), ...still])].toSorted(compare);

@@ -20,14 +20,14 @@ export const certManager: AuditSource = {
   optional: 'always',
   off: () => undefined,
   async observe({ target, now, signal }) {
-    const told = { source: 'cert-manager' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'cert-manager' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
     const reading = await readList(listKind(target.workload, 'certificates', { signal }), (item) => {
       if (observations.length === MOST) return 'full';
-      observations.push({ ...told, ...statusOf(item, target, now()) });
+      observations.push({ ...origin, ...statusOf(item, target, now()) });
       return 'more';
     });
-    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+    return { observations: [...observations, ...cutShort(origin, reading)], count: reading.count };
   },
 };
 

@@ -39,7 +39,7 @@ export const clusterSecrets: AuditSource = {
   },
   async observe({ target: { management, cluster, machinesNamespace: namespace, reach }, now, signal }) {
     if (management === undefined || !reach.secrets) return { observations: [], count: 0 };
-    const told = { source: 'cluster-secrets' as const, observedAt: timestamp(now()) };
+    const origin = { source: 'cluster-secrets' as const, observedAt: timestamp(now()) };
     const names = { namespace, clusterName: cluster.name, signal };
     const answers = await Promise.all(
       SECRETS.map(async ([secret, what]) => ({
@@ -60,7 +60,7 @@ export const clusterSecrets: AuditSource = {
 
     const observations = answers.flatMap(({ secret, what, answer }): readonly Observation[] => {
       const name = `Secret ${printable(namespace)}/${printable(cluster.name)}-${secret}`;
-      const sighting = { ...told, what, where: `${name} ${CLUSTER_API_SECRETS[secret]}` };
+      const sighting = { ...origin, what, where: `${name} ${CLUSTER_API_SECRETS[secret]}` };
       if (!(answer instanceof KubernetesError)) return certificatesAt(sighting, answer, cluster.provider).observations;
       const { kind, object, problem, remedy } = answer;
       const unread = unreadBecause(sighting, {

@@ -17,7 +17,7 @@ import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { cutShort, readList } from '../read-list.ts';
-import { toldCertificate } from '../told-certificate.ts';
+import { statedCertificate } from '../stated-certificate.ts';
 
 /** Several Clusters of one name are a mistake, which a message names. */
 const MAX_CLUSTERS = 10;
@@ -47,7 +47,7 @@ export const eksAnywhere: AuditSource = {
     const { management, cluster, eksAnywhereNamespace: namespace, reach } = target;
     if (management === undefined) return { observations: [], count: 0 };
     const at = now();
-    const told = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
+    const origin = { source: 'eks-anywhere' as const, observedAt: timestamp(at) };
     const found: ScannedCluster[] = [];
     const clusters = listKind(management, 'eksAnywhereClusters', { clusterName: cluster.name, namespace, signal });
     const reading = await readList(clusters, (object) => {
@@ -59,26 +59,26 @@ export const eksAnywhere: AuditSource = {
     const owners = ownersCluster(found, cluster.name, namespace);
     const owner = owners.kind === 'one' ? owners.cluster : undefined;
     const machines = scannedMachines(members);
-    const days = owner === undefined ? [] : scanned(owner, machines, cluster.provider, { ...told, now: at });
+    const days = owner === undefined ? [] : scanned(owner, machines, cluster.provider, { ...origin, now: at });
     const reader = createReader();
     const shake = reach.handshakes ? handshakes : undefined;
     const needed = owner && (await machineDependencies(management, owner.object, reader, shake, signal));
     const trusted = (needed ?? []).flatMap(
       ({ where, bundle }) =>
-        certificatesAt({ ...told, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
+        certificatesAt({ ...origin, what: 'ca-bundle', where }, bundle, cluster.provider).observations,
     );
     const problems = owners.kind === 'one' || owners.problem === undefined ? reader.unread : [owners.problem];
-    const unknown = problems.map((problem) => leftOut(told, problem));
+    const unknown = problems.map((problem) => leftOut(origin, problem));
     return {
-      observations: [...days, ...trusted, ...unknown, ...cutShort(told, reading)],
+      observations: [...days, ...trusted, ...unknown, ...cutShort(origin, reading)],
       count: reading.count,
     };
   },
 };
 
 /** The status is unknown, so what it said earlier still holds. */
-function leftOut(told: Omit<Observing, 'now'>, { kind, object, message, remedy }: Problem): Observation {
-  return { kind: 'unread', ...told, problem: kind, message: `${object}: ${message}`, remedy };
+function leftOut(origin: Omit<Observing, 'now'>, { kind, object, message, remedy }: Problem): Observation {
+  return { kind: 'unread', ...origin, problem: kind, message: `${object}: ${message}`, remedy };
 }
 
 interface Observing {
@@ -95,17 +95,17 @@ function scanned(
   cluster: ScannedCluster,
   machines: ReadonlyMap<string, Scanned>,
   provider: Provider,
-  { now, ...told }: Observing,
+  { now, ...origin }: Observing,
 ): readonly Observation[] {
   const countedAt = countedBy(cluster, now);
   const { days, done } = cluster.scan;
   return [...machines].flatMap(([name, { member, what, port }]): readonly Observation[] => {
     const where = `Cluster ${cluster.namespace}/${cluster.name} status (machine ${name})`;
-    const sighting = { ...told, what, where, member: memberName(member) };
+    const sighting = { ...origin, what, where, member: memberName(member) };
     const expiresInDays = days.get(name);
     if (isDays(expiresInDays)) {
       const notAfter = Math.max(0, countedAt + expiresInDays * DAY_MS);
-      return [toldCertificate(sighting, { basis: 'status', notAfter, precisionMs: DAY_MS }, provider)];
+      return [statedCertificate(sighting, { basis: 'status', notAfter, precisionMs: DAY_MS }, provider)];
     }
     if (days.has(name)) return [{ kind: 'unread', ...sighting, ...NO_DAYS }];
     if (!done || member.externalIp !== true || now - Date.parse(member.createdAt) <= DAY_MS) return [];

@@ -5,7 +5,7 @@ import type { SourceId } from '../../tables/audit-sources.ts';
 import { timestamp } from '../../time.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
-import { toldCertificate } from '../told-certificate.ts';
+import { statedCertificate } from '../stated-certificate.ts';
 
 type Origin = Pick<Observation, 'source' | 'observedAt'>;
 
@@ -30,7 +30,7 @@ export const eksAuthorities = ofEks('eks-authorities', 'second', async (eks, { t
     const status = { kind: 'authority' as const, ...origin, id, ...statusOf(authority) };
     if (certificate !== undefined) return [status, ...certificatesAt(sighting, certificate, provider).observations];
     if (notAfter === undefined) return [status];
-    return [status, toldCertificate(sighting, { basis: 'status', notBefore, notAfter }, provider)];
+    return [status, statedCertificate(sighting, { basis: 'status', notBefore, notAfter }, provider)];
   });
   return { observations, count: authorities.length };
 });

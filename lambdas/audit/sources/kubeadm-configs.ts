@@ -9,7 +9,7 @@ import type { AuditSource } from '../audit-source.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
-import { toldCertificate } from '../told-certificate.ts';
+import { statedCertificate } from '../stated-certificate.ts';
 
 /** Far more than any control plane has machines. */
 const MAX_CONFIGS = 1_000;
@@ -28,7 +28,7 @@ export const kubeadmConfigs: AuditSource = {
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace: namespace }, members, now, signal }) {
     if (management === undefined) return { observations: [], count: 0 };
-    const told = { source: 'kubeadm-configs' as const, observedAt: timestamp(now()) };
+    const origin = { source: 'kubeadm-configs' as const, observedAt: timestamp(now()) };
     const machines = machineMembers(members);
     const observations: Observation[] = [];
     const configs = listKind(management, 'kubeadmconfigs', { clusterName: cluster.name, namespace, signal });
@@ -41,7 +41,7 @@ export const kubeadmConfigs: AuditSource = {
       // Its Machine is gone, or being deleted.
       if (owner !== undefined && machine === undefined && machines.size > 0) return 'more';
       const sighting = {
-        ...told,
+        ...origin,
         what: 'kube-apiserver' as const,
         where: `KubeadmConfig ${shownName(config)}`,
         ...(owner === undefined ? {} : { member: memberName(machine ?? { name: owner }) }),
@@ -56,11 +56,11 @@ export const kubeadmConfigs: AuditSource = {
               message: `the annotation ${EXPIRY_ANNOTATION} is not an RFC 3339 time`,
               remedy: 'Remove the annotation from the KubeadmConfig: the control plane provider then writes it again.',
             }
-          : toldCertificate(sighting, { basis: 'annotation', notAfter: at }, cluster.provider),
+          : statedCertificate(sighting, { basis: 'annotation', notAfter: at }, cluster.provider),
       );
       return 'more';
     });
-    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+    return { observations: [...observations, ...cutShort(origin, reading)], count: reading.count };
   },
 };
 

@@ -89,10 +89,10 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';
-    const told = { source: 'kubelet-metrics' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'kubelet-metrics' as const, observedAt: new Date(now()).toISOString() };
     // EKS kubelets have no client certificate.
     const missed = METRICS.filter(({ what }) => what === 'kubelet-serving' || target.cluster.provider !== 'eks');
-    return missed.map(({ what }) => unreadBecause({ ...told, where: placeOf(node), what, member: node }, error));
+    return missed.map(({ what }) => unreadBecause({ ...origin, where: placeOf(node), what, member: node }, error));
   } finally {
     clearTimeout(timer);
   }
@@ -112,11 +112,11 @@ function said(
   // It reports the same for an expired certificate and for one that it never needed, as with IAM.
   if (none && what === 'kubelet-client' && provider === 'eks') return [];
   const at = now();
-  const told = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
+  const origin = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
   const failed = Number(metricOf(text, errors));
   const renewal: Observation = {
     kind: 'renewal',
-    ...told,
+    ...origin,
     what,
     node,
     errors: Number.isFinite(failed) ? Math.min(Math.max(0, Math.round(failed)), MAX_ERRORS) : 0,
@@ -129,7 +129,7 @@ function said(
       renewal,
       {
         kind: 'unread',
-        ...told,
+        ...origin,
         where: placeOf(node),
         what,
         member: node,
@@ -142,7 +142,7 @@ function said(
     renewal,
     {
       kind: 'certificate',
-      ...told,
+      ...origin,
       what,
       where: placeOf(node),
       member: node,

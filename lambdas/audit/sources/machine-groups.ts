@@ -66,7 +66,7 @@ function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind
     off: ({ management }) => (management === undefined ? false : undefined),
     async observe({ target: { management, cluster, machinesNamespace: namespace }, now, signal }) {
       if (management === undefined) return { observations: [], count: 0 };
-      const told = { source: id, observedAt: timestamp(now()) };
+      const origin = { source: id, observedAt: timestamp(now()) };
       const observations: Observation[] = [];
       const objects = listKind(management, listed, { clusterName: cluster.name, namespace, signal });
       const reading = await readList(objects, (object) => {
@@ -76,10 +76,10 @@ function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind
         const wanted = smallCountOf(group.wanted(object));
         observations.push(
           wanted === undefined
-            ? { kind: 'unread', ...told, where: name, ...NO_COUNT }
+            ? { kind: 'unread', ...origin, where: name, ...NO_COUNT }
             : {
                 kind: 'group',
-                ...told,
+                ...origin,
                 role,
                 name,
                 wanted,
@@ -89,7 +89,7 @@ function machineGroups({ id, listed, kind, role, optional, ...group }: GroupKind
         );
         return 'more';
       });
-      return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+      return { observations: [...observations, ...cutShort(origin, reading)], count: reading.count };
     },
   };
 }

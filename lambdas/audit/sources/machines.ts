@@ -26,7 +26,7 @@ import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
 import { AGREE_MS } from '../rules/inferred-ends.ts';
-import { type Told, toldCertificate } from '../told-certificate.ts';
+import { type Stated, statedCertificate } from '../stated-certificate.ts';
 import { unreadBecause } from '../unread.ts';
 
 /** Twice as many as Kubernetes supports in one cluster. */
@@ -44,7 +44,7 @@ export const machines: AuditSource = {
   off: ({ management }) => (management === undefined ? false : undefined),
   async observe({ target: { management, cluster, machinesNamespace }, now, signal, remembered }) {
     if (management === undefined) return { observations: [], count: 0 };
-    const told: Observing = { source: 'machines', observedAt: timestamp(now()) };
+    const origin: Origin = { source: 'machines', observedAt: timestamp(now()) };
     const selection = { clusterName: cluster.name, namespace: machinesNamespace, signal };
     const seen: Member[] = [];
     const unreadable: Observation[] = [];
@@ -56,12 +56,12 @@ export const machines: AuditSource = {
       owners.add(ownerFromMachine(object, cluster.name));
       etcdMachines ||= roleOfMachine(object) === 'etcd';
       if (isDeleting(object)) return 'more';
-      const member = memberOf(readMachine(object), cluster.endpoints?.[0], told);
-      if (member === undefined) unreadable.push(noMachine(object, told));
+      const member = memberOf(readMachine(object), cluster.endpoints?.[0], origin);
+      if (member === undefined) unreadable.push(noMachine(object, origin));
       else seen.push(member);
       return 'more';
     });
-    const cut = cutShort(told, reading);
+    const cut = cutShort(origin, reading);
 
     const hasControlPlane = seen.some(({ member }) => member.role === 'control-plane');
     const validity = hasControlPlane ? await leafValidity(management, selection) : { days: DEFAULT_VALIDITY_DAYS };
@@ -74,24 +74,24 @@ export const machines: AuditSource = {
       ...unreadable,
       ...seen.flatMap((seenMember) => [
         seenMember.member,
-        ...expiryObservations(seenMember, cluster.provider, told),
+        ...expiryObservations(seenMember, cluster.provider, origin),
         ...inferredCertificates(seenMember, {
           stackedEtcd,
           kubeadmDays,
           unknownLife,
           provider: cluster.provider,
           now: now(),
-          told,
+          origin,
         }),
       ]),
-      ...inferredEtcdClient(seen, cluster, told),
+      ...inferredEtcdClient(seen, cluster, origin),
       ...cut,
     ];
     return { observations, count: reading.count, evidence: owners.reading(reading.problem) };
   },
 };
 
-type Observing = Pick<MemberObservation, 'source' | 'observedAt'>;
+type Origin = Pick<MemberObservation, 'source' | 'observedAt'>;
 
 interface Member {
   readonly member: MemberObservation;
@@ -109,14 +109,14 @@ interface Expiry {
 }
 
 /** Undefined without a name, a namespace or a creation time. */
-function memberOf(machine: Machine | undefined, endpoint: string | undefined, told: Observing): Member | undefined {
+function memberOf(machine: Machine | undefined, endpoint: string | undefined, origin: Origin): Member | undefined {
   if (machine?.namespace === undefined || machine.createdAt === undefined) return undefined;
   const { namespace, createdAt, role, node, addresses } = machine;
   const name = `Machine ${namespace}/${machine.name}`;
   return {
     member: {
       kind: 'member',
-      ...told,
+      ...origin,
       role,
       name,
       node,
@@ -132,10 +132,10 @@ function memberOf(machine: Machine | undefined, endpoint: string | undefined, to
   };
 }
 
-function noMachine(object: unknown, told: Observing): Observation {
+function noMachine(object: unknown, origin: Origin): Observation {
   return {
     kind: 'unread',
-    ...told,
+    ...origin,
     where: `Machine ${shownName(object)}`,
     problem: 'malformed',
     message: 'it has no name and namespace, or no creationTimestamp that is an RFC 3339 time',
@@ -162,11 +162,11 @@ function expiriesOf({ expiryAnnotation, certificatesExpiryDate }: Machine, where
   ];
 }
 
-function expiryObservations({ member, expiries }: Member, provider: Provider, told: Observing): readonly Observation[] {
+function expiryObservations({ member, expiries }: Member, provider: Provider, origin: Origin): readonly Observation[] {
   const recorded = expiries.flatMap((expiry) => RECORDED[member.role].map((what) => ({ ...expiry, what })));
   return recorded.map(({ what, where, at }) => {
-    const sighting = { ...told, what, where, member: memberName(member) };
-    if (at !== undefined) return toldCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
+    const sighting = { ...origin, what, where, member: memberName(member) };
+    if (at !== undefined) return statedCertificate(sighting, { basis: 'annotation', notAfter: at }, provider);
     return {
       kind: 'unread',
       ...sighting,
@@ -185,13 +185,13 @@ interface Inference {
   readonly provider: Provider;
   /** Milliseconds since the epoch. */
   readonly now: number;
-  readonly told: Observing;
+  readonly origin: Origin;
 }
 
 /** The certificates that kubeadm and etcdadm make on a machine, all together, soon after the Machine is created. */
 function inferredCertificates(
   { member, createdAt, expiries }: Member,
-  { stackedEtcd, kubeadmDays, unknownLife, provider, now, told }: Inference,
+  { stackedEtcd, kubeadmDays, unknownLife, provider, now, origin }: Inference,
 ): readonly Observation[] {
   const { role } = member;
   const isOfKubeadm = role === 'control-plane';
@@ -204,10 +204,10 @@ function inferredCertificates(
     ...(isOfKubeadm ? (['control-plane-clients'] as const) : []),
     ...(isOfKubeadm && stackedEtcd ? (['etcd-server', 'etcd-peer', 'etcd-healthcheck-client'] as const) : []),
   ];
-  const sighting = { ...told, where: member.name, member: memberName(member) };
+  const sighting = { ...origin, where: member.name, member: memberName(member) };
   if (unknownLife !== undefined && isOfKubeadm)
     return classes.slice(0, 1).map((what) => unreadBecause({ ...sighting, what }, unknownLife));
-  return classes.map((what) => toldCertificate({ ...sighting, what }, end, provider));
+  return classes.map((what) => statedCertificate({ ...sighting, what }, end, provider));
 }
 
 /**
@@ -217,16 +217,16 @@ function inferredCertificates(
 function inferredEtcdClient(
   seen: readonly Member[],
   { name, provider }: Pick<ClusterContext, 'name' | 'provider'>,
-  told: Observing,
+  origin: Origin,
 ): readonly Observation[] {
   const [oldest] = seen.filter(({ member }) => member.role === 'etcd').toSorted((a, b) => a.createdAt - b.createdAt);
   if (oldest === undefined) return [];
   const where = `Secret ${oldest.namespace}/${printable(name)}-apiserver-etcd-client tls.crt`;
   const end = byAge(oldest.createdAt, DEFAULT_VALIDITY_DAYS);
-  return [toldCertificate({ ...told, what: 'apiserver-etcd-client', where }, end, provider)];
+  return [statedCertificate({ ...origin, what: 'apiserver-etcd-client', where }, end, provider)];
 }
 
-function byAge(createdAt: number, days: number): Told {
+function byAge(createdAt: number, days: number): Stated {
   return { basis: 'inference', notBefore: createdAt, notAfter: createdAt + days * DAY_MS, precisionMs: DAY_MS };
 }
 

@@ -19,7 +19,7 @@ export const nodes: AuditSource = {
   deadlineMs: 10_000,
   off: () => undefined,
   async observe({ target, now, signal }) {
-    const told = { source: 'nodes' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'nodes' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
     const owners = collectOwners('node');
     const reading = await readList(listKind(target.workload, 'nodes', { signal }), (item) => {
@@ -30,18 +30,18 @@ export const nodes: AuditSource = {
         typeof member === 'string'
           ? {
               kind: 'unread',
-              ...told,
+              ...origin,
               where: `Node ${shownName(item)}`,
               problem: 'malformed',
               message: member,
               remedy: 'Check the Node: kubectl get nodes -o yaml shows it.',
             }
-          : { ...member, ...told },
+          : { ...member, ...origin },
       );
       return 'more';
     });
     return {
-      observations: [...observations, ...cutShort(told, reading)],
+      observations: [...observations, ...cutShort(origin, reading)],
       count: reading.count,
       evidence: owners.reading(reading.problem),
     };

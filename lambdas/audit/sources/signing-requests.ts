@@ -19,7 +19,7 @@ export const signingRequests: AuditSource = {
   off: () => undefined,
   async observe(context) {
     const { target, now, signal } = context;
-    const told = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
     const counts = countRequests(now());
     const issued = collectIssued();
     const approvals = collectApprovals();
@@ -35,7 +35,7 @@ export const signingRequests: AuditSource = {
       }
       return 'more';
     });
-    const cut = cutShort(told, reading).map((short) => ({
+    const cut = cutShort(origin, reading).map((short) => ({
       ...short,
       message: `${short.message}; ${reading.count} requests were counted`,
     }));
@@ -47,11 +47,11 @@ export const signingRequests: AuditSource = {
     return {
       observations: [
         ...counts
-          .observations(told.observedAt)
+          .observations(origin.observedAt)
           .map((group) => (isWaiting(group) ? { ...group, signerIdle: true as const } : group)),
         ...(await issued.observations(context)),
-        ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...told, ...strange(unread.malformed) }]),
-        ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...told, ...tooLong(unread.long) }]),
+        ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...strange(unread.malformed) }]),
+        ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...tooLong(unread.long) }]),
         ...cut,
       ],
       count: reading.count,

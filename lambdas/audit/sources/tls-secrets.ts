@@ -18,12 +18,12 @@ export const tlsSecrets: AuditSource = {
   deadlineMs: 10_000,
   off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets), so what webhooks serve is not seen'),
   async observe({ target, now, signal }) {
-    const told = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
     const observations: Observation[] = [];
     const look = ({ namespace, name, certificate }: TlsSecret): 'more' | 'full' => {
       if (observations.length >= MOST) return 'full';
       const where = `Secret ${shownName({ metadata: { namespace, name } })}`;
-      const sighting = { ...told, what, where } as const;
+      const sighting = { ...origin, what, where } as const;
       const text = decodedText(certificate ?? '');
       if ('problem' in text || text.pem === '')
         observations.push(malformed(sighting, `tls.crt: ${'problem' in text ? text.problem : 'it is empty'}`));
@@ -34,7 +34,7 @@ export const tlsSecrets: AuditSource = {
       return 'more';
     };
     const reading = await readList(listTlsSecrets(target.workload, { signal }), look);
-    return { observations: [...observations, ...cutShort(told, reading)], count: reading.count };
+    return { observations: [...observations, ...cutShort(origin, reading)], count: reading.count };
   },
 };
 

@@ -39,7 +39,7 @@ export const tlsSource: AuditSource = {
   off: () => undefined,
   async observe(context): Promise<SourceObservations> {
     const { target, members } = context;
-    const told = { source: 'tls' as const, observedAt: new Date(context.now()).toISOString() };
+    const origin = { source: 'tls' as const, observedAt: new Date(context.now()).toISOString() };
     const endpoint = endpointOf(context);
     const { provider } = target.cluster;
     const ports = target.ports ?? DEFAULT_PORTS;
@@ -57,16 +57,16 @@ export const tlsSource: AuditSource = {
     let left = 2 * visits.length + MORE_VERIFICATIONS;
     await eachInTurns(visits, (visit) => {
       const made = left < VERIFICATIONS_A_HANDSHAKE ? undefined : verifications();
-      observations.push(...observationsOf(visit, told, { ...context, judge }, made));
+      observations.push(...observationsOf(visit, origin, { ...context, judge }, made));
       if (made !== undefined) left -= made.count;
     });
     return {
       observations: [
         ...observations,
-        ...(within.length < servers.length ? [tooMany(told, servers.length)] : []),
+        ...(within.length < servers.length ? [tooMany(origin, servers.length)] : []),
         // Not if the endpoint failed: what is off is not missed, but the endpoint is.
         ...(!target.reach.handshakes && shown[0]?.result.ok === true
-          ? [{ kind: 'off' as const, ...told, why: 'handshakes with machines are off' }]
+          ? [{ kind: 'off' as const, ...origin, why: 'handshakes with machines are off' }]
           : []),
       ],
       count: visits.length,
@@ -127,17 +127,17 @@ async function shakeAll(
   return visits;
 }
 
-type Told = Pick<UnreadObservation, 'source' | 'observedAt'>;
+type Origin = Pick<UnreadObservation, 'source' | 'observedAt'>;
 
 function observationsOf(
   { server, host, result }: Visit,
-  told: Told,
+  origin: Origin,
   context: Pick<AuditContext, 'target' | 'authorities'> & { readonly judge: IssuedJudge | undefined },
   made: Verifications | undefined,
 ): readonly Observation[] {
   const { member, what, port, nodeAddress } = server;
   const where = placeOf(host, port);
-  const place = { ...told, where, member };
+  const place = { ...origin, where, member };
   if (!result.ok) return [unread({ ...place, what }, server, result.failure)];
 
   const sentAlong = readable(result.chain.slice(1));
@@ -221,10 +221,10 @@ function unread(
   };
 }
 
-function tooMany(told: Told, count: number): UnreadObservation {
+function tooMany(origin: Origin, count: number): UnreadObservation {
   return {
     kind: 'unread',
-    ...told,
+    ...origin,
     problem: 'too-large',
     message: `${count} servers, of which the first ${MAX_SERVERS} are checked`,
     remedy: 'Find Nodes that no longer exist: kubectl get nodes.',

@@ -131,13 +131,13 @@ async function readAuthorities(
 /** What the connections use: once the CA or a client certificate is outdated, certmarshal loses access. */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
   const { workload, management = workload, cluster } = target;
-  const told = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
+  const origin = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
   const clients = [...new Set([workload, management])].flatMap(({ server, clientCertificatePem: pem = '' }) => {
-    const sighting = { ...told, what: 'user-kubeconfig', where: `the kubeconfig for ${server}` } as const;
+    const sighting = { ...origin, what: 'user-kubeconfig', where: `the kubeconfig for ${server}` } as const;
     return pem === '' ? [] : certificatesAt(sighting, pem, cluster.provider).observations;
   });
   const { server, caPem } = workload;
-  const sighting = { ...told, what, where: `what certmarshal trusts for ${server}` };
+  const sighting = { ...origin, what, where: `what certmarshal trusts for ${server}` };
   const trusted = caPem === undefined ? undefined : certificatesAt(sighting, caPem, cluster.provider);
   if (trusted === undefined && clients.length === 0) return undefined;
   const { observations = [], certificates = [] } = trusted ?? {};

@@ -148,7 +148,7 @@ export function worthWriting(previous: Snapshot | undefined, snapshot: Snapshot)
 }
 
 function textOf({ provider, observations, findings }: Snapshot): string {
-  return JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(troubleOf).toSorted()]);
+  return JSON.stringify([provider, observations.map(factOf).toSorted(), findings.map(lastingOf).toSorted()]);
 }
 
 /** An observation without its time. Canonical, as a stored one has its fields in another order. */
@@ -160,7 +160,17 @@ function factOf(observation: Observation): string {
   return canonicalJson(fact);
 }
 
-/** A finding without its message, which changes with the time left. */
-function troubleOf({ code, object, severity, since, due, lastSeen, places, placeCount }: ExpiryFinding): string {
-  return JSON.stringify([code, object, severity, since, due, lastSeen, places, placeCount]);
+/** A finding without its facts, some of which change with the time. */
+function lastingOf({
+  code,
+  object,
+  severity,
+  since,
+  due,
+  lastSeen,
+  places,
+  placeCount,
+  accepted,
+}: ExpiryFinding): string {
+  return JSON.stringify([code, object, severity, since, due, lastSeen, places, placeCount, accepted]);
 }

@@ -70,7 +70,9 @@ const Acceptance = z
       description: 'Id of the cluster in the fleet. Each entry names one cluster.',
       examples: ['berlin-prod'],
     }),
-    code: z.enum(keysOf(FINDING_CODES)).meta({ description: 'Code of the finding.', examples: ['WeakKey'] }),
+    code: z
+      .enum(keysOf(FINDING_CODES))
+      .meta({ description: 'Code of the finding.', examples: ['KubeletAddressMissing'] }),
     object: text('the object of the finding, as its JSON has it')
       .exactOptional()
       .meta({

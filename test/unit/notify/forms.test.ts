@@ -117,7 +117,7 @@ const FRAGMENTS = [
   '-',
   'é',
   '😀',
-  'Fix: ',
+  'First: ',
   'x'.repeat(40),
 ];
 const fragment = fc.constantFrom(...FRAGMENTS);
@@ -202,7 +202,8 @@ describe('the form of each service', () => {
           expect(page.NewStateReason).toContain(report ?? '');
           const mail = textForm(message, links);
           expect(mail.subject).toMatch(/^[!-~][ -~]{0,98}$/);
-          const ofLines = (text: string) => text.split('\n').filter((line) => !/^(?:Report|Fix|Runbook): /.test(line));
+          const ofLines = (text: string) =>
+            text.split('\n').filter((line) => !/^(?:Report|First|Runbook): /.test(line));
           const texts = [
             title,
             description,
@@ -283,7 +284,8 @@ describe('the message of a day', () => {
   ];
 
   it.each([
-    ['All is well: 2 clusters, 1 new, 1 well', [cluster('a'), cluster('b', [], { state: 'new' })], []],
+    ['All is well: 2 clusters, 1 well, 1 gone', [cluster('a'), cluster('b', [], { state: 'gone' })], []],
+    ['No alarm fires: 2 clusters, 1 new, 1 well', [cluster('a'), cluster('b', [], { state: 'new' })], []],
     [
       'Needs a person: 3 clusters, 1 critical, 1 warning, 1 well',
       [...sick, cluster('rome')],

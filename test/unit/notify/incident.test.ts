@@ -94,7 +94,7 @@ describe('the first line of an opening', () => {
       expect(message?.title).toMatch(/^\[(?:critical|warning)\] [^:]+, since 2026-11-21 10:00 UTC: \S/);
       expect(message?.command).toMatch(/^(?:certmarshal|aws) /);
       expect(message && linesOf(message, { report: 'R', runbooks: undefined }).slice(-3)).toEqual([
-        expect.stringMatching(/^Fix: /),
+        expect.stringMatching(/^First: /),
         expect.stringMatching(/^Runbook: certmarshal runbook [a-z-]+$/),
         'Report: R',
       ]);
@@ -135,14 +135,17 @@ describe('a group', () => {
     const message = messageOf(group('ALARM'), indexOf(...many(500)));
     expect(message).toMatchObject({ key: 'ClusterUnreadable *', state: 'opened' });
     expect(message?.title).toContain('[critical] 500 clusters, since');
-    expect(message?.lines).toEqual(['Clusters: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 490 more.']);
+    expect(message?.lines).toEqual([
+      'Clusters: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9 and 490 more.',
+      expect.stringMatching(/^Run doctor where/),
+    ]);
   });
 
   it('closes where each has an incident of its own again, and says how many', () => {
     const message = messageOf(group('OK'), indexOf(...many(8)));
     expect(message).toMatchObject({ key: 'ClusterUnreadable *', state: 'closed' });
     expect(message?.title).toContain(
-      '[resolved] many clusters: over since 2026-11-21 10:00 UTC; 8 incidents of their own remain.',
+      '[resolved] many clusters: over since 2026-11-21 10:00 UTC; still open for 8 clusters, each as its own incident.',
     );
   });
 

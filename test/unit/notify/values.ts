@@ -146,7 +146,7 @@ export function alarmEvent(
       previousState: state(from, 'Threshold Crossed: no datapoints were received for 1 period'),
       state: state(
         value,
-        'Threshold Crossed: 1 datapoint [3.0 (21/11/26 09:59:00)] was greater than the threshold (1.0).',
+        'Threshold Crossed: 1 datapoint [3.0 (21/11/26 09:59:00)] was greater than or equal to the threshold (1.0).',
       ),
     },
   };

@@ -5,7 +5,7 @@ import { timestamp } from '../time.ts';
 import type { Sighting } from './certificate-observation.ts';
 
 /** What a source says about a certificate. Times in milliseconds since the epoch. */
-export interface Told {
+export interface Stated {
   readonly basis: 'status' | 'annotation' | 'inference';
   readonly notBefore?: number | undefined;
   readonly notAfter: number;
@@ -13,9 +13,9 @@ export interface Told {
 }
 
 /** The observation of a certificate that was not read itself. */
-export function toldCertificate(
+export function statedCertificate(
   sighting: Sighting,
-  { basis, notBefore, notAfter, precisionMs }: Told,
+  { basis, notBefore, notAfter, precisionMs }: Stated,
   provider: Provider,
 ): CertificateObservation {
   const renewal = renewedBy(sighting.what, provider);
