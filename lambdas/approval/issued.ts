@@ -2,8 +2,10 @@ import type { IssuedObservation } from '../contracts/observation.ts';
 import { canonicalDnsName, isDnsName, readsAsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
+import { isIndependent } from '../tables/evidence-sources.ts';
 import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
+import { MAX_NAMES } from '../x509/general-names.ts';
 import type { Evidence, Owner } from './evidence/evidence.ts';
 import { nodeWithoutInstance } from './evidence/node-kinds.ts';
 import { type ApprovalPolicy, DEFAULT_POLICY, KUBELET_SERVING_SIGNER } from './policy.ts';
@@ -65,7 +67,7 @@ export function judgeIssued(
   const { cluster, evidence } = grounds;
   const node = 'address' in by ? nodeOf(certificate.commonName) || by.node : nodeOf(by.requester);
   const isControlPlane = evidence.ownersOf(node).owners.some((one) => one.controlPlane === true && isWitness(one));
-  const of: Subject = { ...grounds, node, isControlPlane, mayBe: mayBeControlPlane(node, evidence) };
+  const of: Subject = { ...grounds, node, isControlPlane, mayBe: mayBeControlPlane(node, evidence), last };
   const all = [
     ...certificate.dnsNames.map((value): Name => {
       const canonical = canonicalDnsName(value);
@@ -97,6 +99,7 @@ interface Subject extends IssuedGrounds {
   readonly isControlPlane: boolean;
   /** Or no independent source has it yet. */
   readonly mayBe: boolean;
+  readonly last: IssuedObservation | undefined;
 }
 
 interface Name {
@@ -178,6 +181,7 @@ function faultOf(certificate: Certificate, node: string, by: Bearer): Doubt | un
     return subject(`it is of the organization ${enumerate(organizations)}, not of system:nodes alone`);
   if (named === '') return subject(`it is for ${enumerate(commonName === undefined ? [] : [commonName])}`);
   if (usages.some((usage) => usage !== SERVER_AUTH)) return { why: 'it is not for server authentication alone' };
+  if (dnsNames.length + addresses.length >= MAX_NAMES) return another(`it has ${MAX_NAMES} names, and perhaps more`);
   if (certificate.otherNames) return { why: 'it has names that are neither DNS names nor addresses' };
   const bad = dnsNames.filter((name) => !isDnsName(canonicalDnsName(name)));
   if (bad.length > 0) return { why: `it has a name that no Node can have: ${enumerate(bad)}` };
@@ -186,17 +190,20 @@ function faultOf(certificate: Certificate, node: string, by: Bearer): Doubt | un
   return weak === undefined ? undefined : { why: `it is weak: ${weak}` };
 }
 
-function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence }: Subject): Doubt | undefined {
+function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence, last }: Subject): Doubt | undefined {
   const { canonical, reserved } = asked;
   const { kind, name } = proofOf(asked, false);
   const holders = evidence.holdersOf(kind, canonical).owners.filter(isWitness);
   const isOwn = kind === 'dns' && holders.some(({ nodes }) => nodes.includes(node));
+  const isListed = evidence.ownersOf(node).owners.some(isIndependent);
   if (reserved !== undefined) {
     // A machine may have a name like that of a Service, in its own domain.
     const isAnother =
       reserved.hostile || (reserved.isOfCluster && !isOwn) || (isEndpoint(canonical, cluster) && !mayBe);
-    const of = kind === 'dns' ? 'name' : 'address';
-    return { why: `it has ${name}, which is ${reserved.why}`, of: isAnother ? of : undefined };
+    // A machine that joins the control plane is listed at the second audit.
+    const isStranger = isEndpoint(canonical, cluster) && !isListed && isComplete(evidence);
+    const of = kind === 'dns' && isAnother ? 'name' : 'address';
+    return { why: `it has ${name}, which is ${reserved.why}`, of: isAnother || isStranger ? of : undefined };
   }
   const isRival = ({ nodes }: Owner) => nodes.length > 0 && !nodes.includes(node);
   const ofRival = ({ nodes: [other = ''], object }: Owner, of: Doubt['of']): Doubt => {
@@ -207,10 +214,15 @@ function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence }
   const namesake = namesakes.filter(isWitness).find(isRival);
   if (namesake !== undefined) return ofRival(namesake, 'name');
   // Guests may share a hostname, and one that no object names may have another than its instance.
-  if (isOwn || !evidence.ownersOf(node).owners.some(isWitness)) return undefined;
+  if (isOwn || !(isListed || last?.verdict === 'names-another')) return undefined;
   // An endpoint known only by its name moves between control plane machines.
   const rival = holders.find((owner) => isRival(owner) && !(isControlPlane && owner.controlPlane === true));
   return rival && ofRival(rival, 'address');
+}
+
+/** Whether everything was read, and there is a source that would list a node if it knew one. */
+function isComplete({ readings }: Evidence): boolean {
+  return readings.every(({ ok }) => ok) && readings.some((one) => one.ok && one.lookedAt > 0 && isIndependent(one));
 }
 
 interface Failure {

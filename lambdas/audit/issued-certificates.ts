@@ -11,7 +11,7 @@ import { compare, counted } from '../words.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
 import type { AuditContext } from './audit-source.ts';
-import { certificatesAt } from './certificates-at.ts';
+import { certificatesAt, malformed } from './certificates-at.ts';
 import { decodedText } from './objects.ts';
 import { issuedCertificates, issuedOf, rankOf } from './rules/issued.ts';
 
@@ -58,8 +58,12 @@ const MOST_OF_ONE = 2_000;
 const MOST_OF_A_PLACE = 16;
 /** Characters; an ordinary one has 1 to 2 KB. */
 const LONGEST = 32_000;
+const TOO_LONG = `longer than ${LONGEST} characters`;
 
-type IssuedRequest = Omit<CountedRequest, 'name' | 'state' | 'message'>;
+interface IssuedRequest extends Omit<CountedRequest, 'name' | 'state' | 'message' | 'certificate'> {
+  /** Absent if it is too long. */
+  readonly certificate?: string | undefined;
+}
 
 /**
  * The certificates issued by request. A request is deleted an hour after its approval, so a place is named after the
@@ -68,13 +72,12 @@ type IssuedRequest = Omit<CountedRequest, 'name' | 'state' | 'message'>;
 export function collectIssued() {
   const requesters = new Map<string, { newest: IssuedRequest[]; count: number }>();
   return {
-    add(request: IssuedRequest): void {
+    add({ certificate, ...request }: CountedRequest): void {
       const key = `${request.signer} ${request.ofNodes} ${request.requester}`;
       const all = requesters.get(key) ?? { newest: [], count: 0 };
       requesters.set(key, all);
       all.count += 1;
-      // Too long for a certificate: reported as unreadable.
-      all.newest.push(request.certificate.length > LONGEST ? { ...request, certificate: '' } : request);
+      all.newest.push(certificate.length > LONGEST ? request : { ...request, certificate });
       if (all.newest.length === 2 * MOST_OF_ONE) all.newest = newestFirst(all.newest);
     },
     async observations(context: AuditContext): Promise<readonly Observation[]> {
@@ -112,15 +115,21 @@ function observe(
   context: AuditContext,
   judge: IssuedJudge | undefined,
 ): readonly Observation[] {
+  const observedAt = new Date(context.now()).toISOString();
+  const approvedBy = request.approvedBy && printable(request.approvedBy, 100);
+  const source = 'signing-requests' as const;
+  if (request.certificate === undefined) {
+    // No kubelet asks for so many names: they may hide another's.
+    const issued = { verdict: 'names-another', why: `it is ${TOO_LONG}, and may have any name`, approvedBy } as const;
+    return [{ ...malformed({ source, observedAt, ...placeOf(request) }, `the certificate is ${TOO_LONG}`), issued }];
+  }
   const text = decodedText(request.certificate);
   const bundle = 'problem' in text ? { certificates: [], problem: text.problem } : decodeBundle(text.pem);
   const [leaf] = readable(bundle.certificates.slice(0, 1));
   const place = placeOf(request, leaf);
-  const approvedBy = request.approvedBy && printable(request.approvedBy, 100);
   const isJudged = place.what === 'kubelet-serving' && leaf !== undefined && judge !== undefined;
   const issued = isJudged ? { ...judge(leaf, request), approvedBy } : undefined;
-  const observedAt = new Date(context.now()).toISOString();
-  const sighting = { source: 'signing-requests' as const, observedAt, ...place, issued };
+  const sighting = { source, observedAt, ...place, issued };
   return certificatesAt(sighting, bundle, context.target.cluster.provider).observations;
 }
 
@@ -150,13 +159,17 @@ function cut(
   { now }: AuditContext,
 ): readonly Observation[] {
   const more = count - newest.length;
-  return newest.slice(0, more > 0 ? 1 : 0).map((one) => ({
-    kind: 'unread',
-    source: 'signing-requests',
-    observedAt: new Date(now()).toISOString(),
-    ...placeOf(one),
-    problem: 'too-large',
-    message: `${counted(more, 'more certificate')} issued to ${printable(one.requester, 253)} within the hour than the ${MOST_OF_ONE} that an audit reads of each requester`,
-    remedy: 'Find out why it asks so often: kubectl get csr.',
-  }));
+  return newest.slice(0, more > 0 ? 1 : 0).map((one) => {
+    const message = `${counted(more, 'more certificate')} issued to ${printable(one.requester, 253)} within the hour than the ${MOST_OF_ONE} that an audit reads of each requester`;
+    return {
+      kind: 'unread',
+      source: 'signing-requests',
+      observedAt: new Date(now()).toISOString(),
+      ...placeOf(one),
+      problem: 'too-large',
+      issued: { verdict: 'not-proven', why: `there are ${message}` },
+      message,
+      remedy: 'Find out why it asks so often: kubectl get csr.',
+    };
+  });
 }

@@ -273,6 +273,8 @@ const UnreadObservation = z.object({
   usual: Flag,
   /** Clients read these bytes too, and refuse them. */
   broken: Flag,
+  /** Of what was issued and cannot be judged by its names. */
+  issued: z.optional(Issued),
   usedBy: z.optional(Use),
 });
 export type UnreadObservation = Contract<typeof UnreadObservation>;

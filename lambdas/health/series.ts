@@ -13,7 +13,10 @@ export interface Series {
   readonly value: number;
 }
 
-/** More clusters than this, at one alarm and class, are one contributor. CloudWatch reports 100, and people read fewer. */
+/**
+ * More clusters than this, at one alarm and class, are one contributor, until half as many are left: one that comes and
+ * goes must not close and open ten others. CloudWatch reports 100, and people read fewer.
+ */
 export const MAX_CONTRIBUTORS = 10;
 /** Stands for all clusters of a signal and class. No id of a cluster has this character. */
 export const GROUP = '*';
@@ -38,13 +41,25 @@ export function seriesOf(
   const groups = Map.groupBy(firing, ({ signal, what }) => `${signal} ${what}`).values();
   const current = [...groups].flatMap((same) => {
     const [first] = same;
-    if (first === undefined || same.length <= MAX_CONTRIBUTORS) return same;
+    if (first === undefined) return [];
+    const most = isGrouped(published, first) ? MAX_CONTRIBUTORS / 2 : MAX_CONTRIBUTORS;
+    if (same.length <= most) return same;
     // Of seconds, the number alone would not reach the threshold.
     return [{ ...first, cluster: GROUP, value: Math.max(same.length, thresholdOf(first.signal, settings)) }];
   });
   const keys = new Set(current.map(keyOf));
   const closing = published.filter((series) => !keys.has(keyOf(series)) && series.zeros < MAX_ZEROS);
   return [...current, ...closing.map(({ signal, cluster, what }) => ({ signal, cluster, what, value: 0 }))];
+}
+
+/** Whether the clusters of a signal and class are one series. */
+export function isGrouped(
+  published: readonly PublishedSeries[],
+  { signal, what }: Pick<Series, 'signal' | 'what'>,
+): boolean {
+  return published.some(
+    (one) => one.cluster === GROUP && one.signal === signal && one.what === what && one.zeros === 0,
+  );
 }
 
 /** What the next tick must know of these series. Pure. */

@@ -42,7 +42,7 @@ export function alarmChange({ 'detail-type': type, time, detail }: AlarmEvent): 
   const isContributor = type === 'CloudWatch Alarm Contributor State Change';
   const isOfContributors = named !== undefined && isOnSignal(named.alarm);
   const opens = state.value === 'ALARM';
-  const isNews = opens || previousState === undefined || previousState.value === 'ALARM';
+  const isNews = opens || (isContributor ? state.value === 'OK' : (previousState?.value ?? 'ALARM') === 'ALARM');
   if (LEVEL.test(alarmName) || isAboutNotify(named) || (isOfContributors && !isContributor) || !isNews)
     return undefined;
   const { Cluster: cluster, Class: ofClass } = alarmContributor?.attributes ?? {};

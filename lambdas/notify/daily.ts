@@ -26,10 +26,10 @@ export function dailyMessage(index: FleetIndex | undefined, now: number): Messag
   }
   const { counts, clusterCount, clusters } = health;
   const unhealthy = clusters.filter(({ state }) => state === 'critical' || state === 'warning');
-  const lines = [
-    ...problems.map(({ object, message }) => `certmarshal: ${object}: ${message}`),
-    ...unhealthy.map(({ name, state, signals }) => `${state} ${name}: ${signals[0]?.story ?? ''}`),
-  ];
+  const ofFleet = problems.map(({ object, message }) => `certmarshal: ${object}: ${message}`);
+  const ofClusters = unhealthy.map(({ name, state, signals }) => `${state} ${name}: ${signals[0]?.story ?? ''}`);
+  // Owners of one cluster can make many problems.
+  const lines = [...ofFleet.slice(0, 10), ...ofClusters, ...ofFleet.slice(10)];
   const isWell = counts.well + counts.gone === clusterCount;
   const summary = lines.length > 0 ? 'Needs a person' : isWell ? 'All is well' : 'No alarm fires';
   const states = CLUSTER_STATES.filter((state) => counts[state] > 0).map((state) => `, ${counts[state]} ${state}`);

@@ -3,7 +3,7 @@ import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import { isJustRebuilt } from '../health/rebuilt.ts';
-import { GROUP, MAX_CONTRIBUTORS, rowsOf } from '../health/series.ts';
+import { GROUP, isGrouped, rowsOf } from '../health/series.ts';
 import { nameInId } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import * as table from '../tables/alarms.ts';
@@ -84,11 +84,11 @@ function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, set
  */
 function isOpen({ opens, at, alarm, cluster, what, culprits, index, now }: Incident): boolean {
   if (index?.health === undefined || !table.isOnSignal(alarm)) return opens;
-  const isGrouped = culprits.length > MAX_CONTRIBUTORS;
-  const isFiring = cluster === GROUP ? isGrouped : !isGrouped && culprits.some(({ id }) => id === cluster);
+  const { signal } = table.ALARMS[alarm].watches;
+  const isGroup = isGrouped(index.series, { signal, what });
+  const isFiring = cluster === GROUP ? isGroup : !isGroup && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  const watched = table.watchedSignal(alarm);
-  const isZero = index.series.some((one) => one.signal === watched && one.cluster === cluster && one.what === what);
+  const isZero = index.series.some((one) => one.signal === signal && one.cluster === cluster && one.what === what);
   return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now) && !isZero);
 }
 
@@ -162,11 +162,11 @@ function closed(incident: Incident): Words {
   const { alarm, cluster, what, at, reason, culprits, index } = incident;
   const worse = table.WORSE[alarm];
   const isWorse = worse !== undefined && culpritsOf(worse, what, incident).some(({ id }) => id === cluster);
-  const isGrouped = culprits.some(({ id }) => id === cluster);
+  const isInGroup = culprits.some(({ id }) => id === cluster);
   const remain = cluster === GROUP ? culprits.length : 0;
   const left = remain === 0 ? '' : `; still open for ${counted(remain, 'cluster')}, each as its own incident`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
-  const notWorse = isGrouped ? ['grouped', grouped] : ['resolved', 'over'];
+  const notWorse = isInGroup ? ['grouped', grouped] : ['resolved', 'over'];
   const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;
   return {
     title: `[${sign}] ${labelOf(incident)}: ${now} since ${dateOf(at)}${left}. It was: ${table.ALARMS[alarm].meaning}`,

@@ -1,10 +1,8 @@
 import { canonicalDnsName } from '../names.ts';
 import { printable } from '../printable.ts';
 import { DerReader, Refused, TAG } from './der.ts';
-import { addressText } from './general-names.ts';
+import { addressText, MAX_NAMES } from './general-names.ts';
 
-/** Names that are kept. */
-const MAX_NAMES = 1024;
 /** The longest DNS name (RFC 1035 §2.3.4). */
 const MAX_DNS_NAME = 253;
 const MAX_EXTENSIONS = 256;

@@ -5,7 +5,7 @@ import { DerReader, Refused, TAG } from './der.ts';
 import { readName } from './distinguished-name.ts';
 
 /** A node asks for one to about twenty names. */
-const MAX_NAMES = 1024;
+export const MAX_NAMES = 1024;
 
 const WHAT = 'subjectAltName';
 

@@ -51,6 +51,8 @@ interface Kind {
   /** Instead of all names. */
   readonly sans?: readonly San[];
   readonly key?: KeyKind;
+  /** Of its request. */
+  readonly annotations?: number;
   /** Who asks. @default the node itself */
   readonly asks?: { readonly user: string; readonly groups: readonly string[] };
   /** The signer of kube-controller-manager refuses it, or dates it back, so the test signs in its place: with this, beside the names. */
@@ -85,6 +87,12 @@ const KINDS: Readonly<Record<string, Kind>> = {
     beside: [ip(VICTIM.address)],
     signedByTest: {},
     told: ADDRESS,
+  },
+  'the name of another node, below 300 annotations': { beside: [dns(VICTIM.node)], annotations: 300, told: ANOTHER },
+  'the name of another node, below 1,100 others': {
+    beside: [...Array.from({ length: 1_100 }, (_, n) => dns(`n${n}`)), dns(VICTIM.node)],
+    signedByTest: {},
+    told: ANOTHER,
   },
   'the API server': { beside: [dns('kubernetes.default.svc')], told: ANOTHER },
   'a Service': { beside: [dns('vault.prod.svc.cluster.local')], told: ANOTHER },
@@ -215,7 +223,10 @@ describe.skipIf(real.missing)('certificates that an approver lets through', () =
     const csr = await admin.as({ user: user.replace('NODE', node), groups: [...groups] }).post<Csr>(CSRS, {
       apiVersion: 'certificates.k8s.io/v1',
       kind: 'CertificateSigningRequest',
-      metadata: { name },
+      metadata: {
+        name,
+        annotations: Object.fromEntries(Array.from({ length: kind.annotations ?? 0 }, (_, n) => [`a${n}`, ''])),
+      },
       spec: {
         request: request.pem.toString('base64'),
         signerName: 'kubernetes.io/kubelet-serving',

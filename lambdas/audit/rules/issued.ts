@@ -14,9 +14,8 @@ import type { Draft } from './draft.ts';
 export function issuedOf(one: Observation): IssuedObservation | undefined {
   if (one.kind === 'certificate') return one.issued;
   if (one.kind !== 'unread' || one.what !== 'kubelet-serving') return undefined;
-  const isCut = one.problem === 'too-large' && one.source === 'signing-requests';
-  if (one.problem !== 'malformed' && !isCut) return undefined;
-  return { verdict: 'not-proven', why: `its names cannot be read: ${one.message}` };
+  const unproven = { verdict: 'not-proven', why: `its names cannot be read: ${one.message}` } as const;
+  return one.issued ?? (one.problem === 'malformed' ? unproven : undefined);
 }
 
 /** The worst first; between equals, an address that is another's. */

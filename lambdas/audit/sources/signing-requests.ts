@@ -1,11 +1,14 @@
 import { KUBELET_SERVING_SIGNER } from '../../approval/policy.ts';
 import { collectApprovals, unissuedApprovals } from '../../approval/unissued.ts';
 import type { RequestsObservation } from '../../contracts/observation.ts';
-import { listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
+import { getSigningRequest, listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
+import type { KubernetesClient } from '../../kubernetes/client.ts';
+import { KubernetesError } from '../../kubernetes/errors.ts';
 import { MAX_REQUEST_NAME, readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
+import { counted } from '../../words.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
-import { cutShort, readList } from '../read-list.ts';
+import { cutShort, type ListReading, readList } from '../read-list.ts';
 import { countRequests } from '../request-counts.ts';
 
 /**
@@ -24,7 +27,7 @@ export const signingRequests: AuditSource = {
     const issued = collectIssued();
     const approvals = collectApprovals();
     const unread = { malformed: 0, long: 0 };
-    const reading = await readList(listSigningRequests(target.workload, { signal }), (item) => {
+    const look = (item: unknown): 'more' => {
       const request = readCountedRequest(item);
       if (typeof request === 'string') unread[request] += 1;
       else {
@@ -34,7 +37,9 @@ export const signingRequests: AuditSource = {
         if (csr?.ok === true) approvals.add(csr.csr);
       }
       return 'more';
-    });
+    };
+    const reading = await readList(listSigningRequests(target.workload, { signal }), look);
+    const hidden = await readSkipped(target.workload, reading, look, signal);
     const cut = cutShort(origin, reading).map((short) => ({
       ...short,
       message: `${short.message}; ${reading.count} requests were counted`,
@@ -51,6 +56,7 @@ export const signingRequests: AuditSource = {
           .map((group) => (isWaiting(group) ? { ...group, signerIdle: true as const } : group)),
         ...(await issued.observations(context)),
         ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...strange(unread.malformed) }]),
+        ...(hidden === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...tooLarge(hidden) }]),
         ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...tooLong(unread.long) }]),
         ...cut,
       ],
@@ -77,5 +83,42 @@ function tooLong(count: number) {
     problem: 'malformed',
     message: `${count} have a name, signer or requester of more than ${MAX_REQUEST_NAME} characters`,
     remedy: 'Check them: kubectl get csr -o yaml.',
+  };
+}
+
+/**
+ * Reads each request of a kubelet that was too large for the list: annotations must not hide what was issued.
+ *
+ * @returns how many could not be read
+ */
+async function readSkipped(
+  client: KubernetesClient,
+  { problem }: ListReading,
+  look: (item: unknown) => void,
+  signal: AbortSignal,
+): Promise<number> {
+  const { items = [], count = 0 } = problem?.skipped ?? {};
+  let unread = count - items.length;
+  for (const { name = '', signerName } of items) {
+    if ((signerName ?? KUBELET_SERVING_SIGNER) !== KUBELET_SERVING_SIGNER) continue;
+    try {
+      look(await getSigningRequest(client, name, signal));
+    } catch (error) {
+      if (!(error instanceof KubernetesError)) throw error;
+      if (error.kind !== 'not-found') unread += 1;
+    }
+  }
+  return unread;
+}
+
+function tooLarge(count: number) {
+  const hidden = `${counted(count, 'request')} too large to be read`;
+  return {
+    where: 'CertificateSigningRequests that are too large',
+    what: 'kubelet-serving' as const,
+    problem: 'too-large',
+    issued: { verdict: 'not-proven' as const, why: `it may be that of ${hidden}` },
+    message: hidden,
+    remedy: 'Find out who makes them: kubectl get csr.',
   };
 }

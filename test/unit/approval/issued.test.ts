@@ -83,6 +83,12 @@ const both = (...addresses: string[]) => machine('node-1', { InternalIP: ['10.0.
 const node2 = FLEET.machines![1]!;
 /** Without an object of its own. */
 const OTHERS = { machines: [node2] };
+const NONE = { machines: [], nodes: [nodeObject('node-1')] };
+const deleted = machine('node-1', { InternalIP: ['10.0.0.1'] });
+const LEAVING = {
+  machines: [{ ...deleted, metadata: { ...deleted.metadata, deletionTimestamp: '2026-11-20T00:00:00Z' } }, node2],
+};
+const MANY = Array.from({ length: 1_024 }, (_, n) => `n${n}`);
 /** The guest of node-1 claims names and addresses of all, and a Machine is no node yet. */
 const CLAIMED: Sources = {
   machines: [
@@ -110,6 +116,7 @@ describe('judgeIssued', () => {
     ['the address of another node', { addresses: ['10.0.0.2'] }, ADDRESS, /10\.0\.0\.2 belongs to node-2/],
     ['… that its guest claims too', { addresses: ['10.0.0.2'] }, ADDRESS, /node-2/, CLAIMED],
     ['… without an object', { addresses: ['10.0.0.2'] }, UNPROVEN, /names node node-1/, OTHERS],
+    ['… whose own Machine is being deleted', { addresses: ['10.0.0.2'] }, ADDRESS, /node-2/, LEAVING],
     ['… of a Machine that is no node yet', { addresses: ['10.0.0.5'] }, UNPROVEN, /10\.0\.0\.5/, CLAIMED],
     ['an address that no one has', { addresses: ['10.0.0.77'] }, UNPROVEN, /10\.0\.0\.77/],
     ['an address of a Service', { addresses: ['10.96.0.1'] }, ADDRESS, /service CIDR/],
@@ -118,7 +125,9 @@ describe('judgeIssued', () => {
     ['the name of the API server', { dnsNames: ['kubernetes'] }, ANOTHER, /the API server/],
     ['the address of the endpoint', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/],
     ['… that its guest claims', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, CLAIMED],
-    ['… without an object', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, OTHERS],
+    ['… without an object', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, OTHERS],
+    ['… where no Machine was found', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, NONE],
+    ['more names than are read', { dnsNames: MANY }, ANOTHER, /1024 names/],
     ['a wildcard', { dnsNames: ['*.example.com'] }, ANOTHER, /wildcard/],
     ['a certificate of another node', { commonName: 'system:node:node-2' }, ANOTHER, /node-2/],
     ['no common name', { commonName: undefined }, UNPROVEN, /it is for none/],

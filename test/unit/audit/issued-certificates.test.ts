@@ -172,8 +172,8 @@ it('20,000 requests of one requester hide none of another, and the others are co
   const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, large, ofName({ at: NOW - 50 * MINUTE })])]);
   expect(issuedIn(snapshot).toSorted()).toEqual([
     ...ANOTHER,
+    'critical IssuedNamesAnother node-2',
     'warning IssuedUnproven flood',
-    'warning IssuedUnproven node-2',
   ]);
   expect(say(snapshot?.findings.find(({ object }) => object.endsWith('too-large')))).toMatch(
     /\b18000 more certificates issued to system:node:flood /,

@@ -1,5 +1,6 @@
 import type { FleetIndex } from '../../../lambdas/contracts/fleet-index.ts';
 import { type ClusterHealth, type FleetHealth, storedHealth } from '../../../lambdas/health/fleet-health.ts';
+import { publishedSeries, seriesOf } from '../../../lambdas/health/series.ts';
 import { alarmChange } from '../../../lambdas/notify/alarm-change.ts';
 import { alarmName } from '../../../lambdas/notify/alarm-name.ts';
 import { incidentOf, type Scene } from '../../../lambdas/notify/incident.ts';
@@ -67,9 +68,11 @@ export function firing(alarm: AlarmId, changed: Partial<Signal> = {}): Signal {
 
 /** The index as report wrote it. */
 export function indexOf(...clusters: readonly ClusterHealth[]): FleetIndex {
+  const health = fleet(...clusters);
   return {
     ...index(...clusters.map(({ id, audit, verdicts }) => indexed(id, { audit, verdicts }))),
-    health: storedHealth(fleet(...clusters)),
+    health: storedHealth(health),
+    series: publishedSeries(seriesOf(health, {}, []), []),
   };
 }
 
