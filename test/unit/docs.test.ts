@@ -73,7 +73,7 @@ describe('docs/output.md', () => {
     const { clusters, ...fleet } = { ...threeClusters(), rebuiltAt: 'now', undiscoveredSince: 'now' };
     const inner = clusters.flatMap((cluster) => [cluster, ...cluster.signals, ...cluster.verdicts]);
     const fields = new Set([fleet, ...inner].flatMap((part) => Object.keys(part)));
-    expect(fields).toContain('parts');
+    expect(fields).toContain('story');
     expect([...fields].filter((field) => !mentions(field))).toEqual([]);
   });
 });
