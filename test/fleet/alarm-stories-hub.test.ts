@@ -27,7 +27,7 @@ const SAYS = {
   discovery: `certmarshal: ${meaning('DiscoveryProblems')}`,
   journal: `certmarshal: ${meaning('JournalUnwritten')}`,
   oldest: `certmarshal: ${meaning('OldestSweep')}`,
-  unswept: `2 clusters: ${meaning('OldestSweep')}`,
+  unswept: `certmarshal: ${meaning('OldestSweep')}`,
 } as const;
 
 /** The same thing when it is over. */

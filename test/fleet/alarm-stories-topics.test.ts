@@ -67,7 +67,7 @@ describe('one incident, opened and closed', () => {
   });
 });
 
-it('has a message a day, of what is open or that all is well', async () => {
+it('has a message a day, of what is open or that no alarm fires', async () => {
   await using story = await start();
   const daily = async (): Promise<readonly string[]> => {
     story.begin();
@@ -75,7 +75,7 @@ it('has a message a day, of what is open or that all is well', async () => {
     return story.people.messages.map(({ topic, line }) => `${topic} ${line}`);
   };
   expect(await daily()).toEqual(
-    ['warning', 'chat'].map((topic) => expect.stringMatching(`^${topic} .daily. All is well`)),
+    ['warning', 'chat'].map((topic) => expect.stringMatching(`^${topic} .daily. No alarm fires: 2 clusters, 2 new`)),
   );
   story.clusters.berlin.server.inject(UNPLUGGED);
   await story.minutes(15);
