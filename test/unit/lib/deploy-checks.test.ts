@@ -265,6 +265,24 @@ describe('a fleet that shall be deployed', () => {
         `recovery[5].until: until ${at(1)} an expired certificate of the API server of edge-1 is tolerated, and client certificates of cp-1 in edge-1 may be approved, also where policies observe`,
       ],
     ],
+    [
+      'accepted findings whose time is over, or of no cluster',
+      {
+        clusters: [edge],
+        audit: {
+          ...DEFAULT_AUDIT,
+          accept: [
+            { cluster: 'edge-1', code: 'WeakKey', until: at(-1), reason: 'old' },
+            { cluster: 'edge', code: 'WeakKey', until: at(1), reason: 'old' },
+            { cluster: '111122223333/eu-central-1/dublin', code: 'WeakKey', until: at(1), reason: 'old' },
+          ],
+        },
+      },
+      [
+        `audit.accept[0].until: ${at(-1)} is past: this entry does nothing any more, and can be removed`,
+        'audit.accept[1].cluster: edge is the id of no cluster of the fleet; is it misspelled?',
+      ],
+    ],
     ['nothing, where the lock can be opened', { journal: { objectLock: { mode: 'governance', days: 365 } } }, []],
   ])('is warned of %s', (_, changed, expected) => {
     const warnings = deployWarnings(fleetOf(changed), NOW);

@@ -314,6 +314,9 @@ describe('the message of a day', () => {
     expect(message.lines[0]).toBe('certmarshal: plan: no sweep');
     expect(message.lines).toHaveLength(31);
     expect(message.lines.at(-1)).toBe('and 71 more, on the report page');
+    const unplanned = Array.from({ length: 40 }, () => problems).flat();
+    const { lines } = dailyMessage({ ...indexOf(...many.slice(0, 1)), problems: unplanned }, NOW);
+    expect(lines[10]).toMatch(/^critical c0: /);
     expect(CUSTOM_NOTIFICATION.safeParse(documentOf(chatForm(message, LINKS))).error).toBeUndefined();
   });
 });

@@ -253,6 +253,7 @@ describe('no message', () => {
     ['notify itself', alarmEvent('FunctionErrors', 'ALARM', { part: 'notify' })],
     ['the rule itself', alarmEvent('AlarmUndelivered', 'ALARM')],
     ['a new alarm', alarmEvent('PlanHeartbeat', 'OK', { from: 'INSUFFICIENT_DATA' })],
+    ['a contributor without data', contributorEvent('ClusterUnreadable', 'INSUFFICIENT_DATA', { Cluster: 'berlin' })],
     ['an alarm without data', alarmEvent('PlanHeartbeat', 'INSUFFICIENT_DATA', { from: 'OK' })],
   ])('is made of %s', (_, event) => {
     expect(messageOf(event, indexOf(berlin()))).toBeUndefined();

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, test } from 'vitest';
 import { signingRequests } from '../../../../lambdas/audit/sources/signing-requests.ts';
+import { KubernetesError } from '../../../../lambdas/kubernetes/errors.ts';
 import { base64, createPki, type Pki } from './certificates.ts';
 import { certificatesOf, contextOf, failure, fakeClient, NOW, observe, outline, TOLD } from './fake-cluster.ts';
 
@@ -287,4 +288,33 @@ describe('what certmarshal approved', () => {
       message: 'list certificatesigningrequests: not done in time; 2000 requests were counted',
     });
   });
+});
+
+it('reads alone what is too large for the list, and says how many cannot be read', async () => {
+  const large = request({ name: 'large', conditions: [APPROVED], certificate: leafs.get('system:node:worker-1') });
+  const items = [
+    { name: 'large', signerName: SERVING },
+    { name: 'refused', signerName: SERVING },
+    { name: 'gone' },
+    { name: 'client', signerName: CLIENT },
+  ];
+  const pages = [{ items: [request({})], metadata: { continue: 'next' } }];
+  const read = await observe(signingRequests, {
+    [PATH]: async () => {
+      const page = pages.shift();
+      if (page !== undefined) return page;
+      const about = { object: 'the list', problem: 'some are too large', remedy: 'Look.' };
+      throw new KubernetesError({ kind: 'server', ...about, skipped: { items, count: 7 } });
+    },
+    [`${PATH}/large`]: large,
+    [`${PATH}/refused`]: failure('forbidden'),
+  });
+  expect(certificatesOf(read)).toHaveLength(1);
+  expect(read.observations).toContainEqual(
+    expect.objectContaining({
+      what: 'kubelet-serving',
+      message: '4 requests too large to be read',
+      issued: { verdict: 'not-proven', why: 'it may be that of 4 requests too large to be read' },
+    }),
+  );
 });
