@@ -126,8 +126,9 @@ describe('judgeIssued', () => {
     ['the address of the endpoint', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/],
     ['… that its guest claims', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, CLAIMED],
     ['… without an object', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, OTHERS],
+    ['… by its name', { dnsNames: ['api.berlin.example.com'] }, ADDRESS, /API endpoint/, OTHERS],
     ['… where no Machine was found', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, NONE],
-    ['more names than are read', { dnsNames: MANY }, ANOTHER, /1024 names/],
+    ['more names than are read', { dnsNames: MANY, addresses: [] }, ANOTHER, /1024 names/],
     ['a wildcard', { dnsNames: ['*.example.com'] }, ANOTHER, /wildcard/],
     ['a certificate of another node', { commonName: 'system:node:node-2' }, ANOTHER, /node-2/],
     ['no common name', { commonName: undefined }, UNPROVEN, /it is for none/],
@@ -208,6 +209,8 @@ describe('judgeIssued', () => {
     expect(judge({}, gone).verdict).toBe('unknown');
     expect(judge({}, grounds({ machines: [node2] })).verdict).toBe('not-proven');
     expect(judge({ addresses: ['10.0.0.2'] }, gone).verdict).toBe('not-proven');
+    // Deleting its machine gives nothing back.
+    expect(inARow({ addresses: ['10.0.0.2'] }, grounds(), grounds(), gone).at(-1)).toBe('names-another');
     const onlyEc2 = [{ ...DEFAULT_POLICY, evidence: ['ec2' as const] }];
     expect(judge({ addresses: ['10.0.0.77'] }, grounds(FLEET, onlyEc2)).verdict).toBe('unknown');
     const node = 'fargate-ip-10-0-0-9';

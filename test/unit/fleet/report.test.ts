@@ -215,6 +215,8 @@ describe('report', () => {
     expect(indexIn(state)?.problems.filter(({ kind }) => kind === 'accept')).toEqual([
       expect.objectContaining({ object: 'audit.accept of WeakKey', message: 'the fleet has no cluster pariss' }),
     ]);
+    expect(measured()).toBeDefined();
+    expect(measured()).not.toHaveProperty('DiscoveryProblems');
   });
 
   it('lists a hundred problems at most, and how many there are', async () => {

@@ -293,7 +293,7 @@ describe('what certmarshal approved', () => {
 it('reads alone what is too large for the list, and says how many cannot be read', async () => {
   const large = request({ name: 'large', conditions: [APPROVED], certificate: leafs.get('system:node:worker-1') });
   const items = [
-    { name: 'large', signerName: SERVING },
+    { name: 'large' },
     { name: 'refused', signerName: SERVING },
     { name: 'gone' },
     { name: 'client', signerName: CLIENT },
