@@ -135,7 +135,7 @@ function verdictOf(
   const why = doubts[0]?.why ?? failure?.why;
   if (why === undefined) return undefined;
   if (failure?.gap === 'unread' && (!isFaulty || last?.verdict === 'names-another')) return withoutEvidence(why, last);
-  return { verdict: failure?.gap === 'untold' && !isFaulty ? 'unknown' : 'not-proven', why };
+  return { verdict: failure?.gap === 'untold' && doubts.length === 0 ? 'unknown' : 'not-proven', why };
 }
 
 /** Addresses move, and lists of them are late: only what two audits in a row see is held against a certificate. */
@@ -201,7 +201,7 @@ function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence, 
     const isAnother =
       reserved.hostile || (reserved.isOfCluster && !isOwn) || (isEndpoint(canonical, cluster) && !mayBe);
     // A machine that joins the control plane is listed at the second audit.
-    const isStranger = isEndpoint(canonical, cluster) && !isListed && isComplete(evidence);
+    const isStranger = isEndpoint(canonical, cluster) && !isListed && isComplete(evidence, cluster);
     const of = kind === 'dns' && isAnother ? 'name' : 'address';
     return { why: `it has ${name}, which is ${reserved.why}`, of: isAnother || isStranger ? of : undefined };
   }
@@ -214,15 +214,19 @@ function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence, 
   const namesake = namesakes.filter(isWitness).find(isRival);
   if (namesake !== undefined) return ofRival(namesake, 'name');
   // Guests may share a hostname, and one that no object names may have another than its instance.
-  if (isOwn || !(isListed || last?.verdict === 'names-another')) return undefined;
+  const isOfControlPlane = holders.some(({ controlPlane }) => controlPlane === true) && isComplete(evidence, cluster);
+  if (isOwn || !(isListed || isOfControlPlane || last?.verdict === 'names-another')) return undefined;
   // An endpoint known only by its name moves between control plane machines.
   const rival = holders.find((owner) => isRival(owner) && !(isControlPlane && owner.controlPlane === true));
   return rival && ofRival(rival, 'address');
 }
 
-/** Whether everything was read, and there is a source that would list a node if it knew one. */
-function isComplete({ readings }: Evidence): boolean {
-  return readings.every(({ ok }) => ok) && readings.some((one) => one.ok && one.lookedAt > 0 && isIndependent(one));
+/** Whether everything was read, and a source would list a machine of the control plane; on EKS there is none. */
+function isComplete({ readings }: Evidence, { provider }: ClusterContext): boolean {
+  const isOf = ({ controlPlane }: Owner): boolean => provider === 'eks' || controlPlane === true;
+  return (
+    readings.every(({ ok }) => ok) && readings.some((one) => one.ok && isIndependent(one) && one.owners.some(isOf))
+  );
 }
 
 interface Failure {

@@ -38,8 +38,13 @@ export async function createIssuedJudge(
   const last = new Map(
     before.map(({ worst, issued }) => [worst.kind === 'certificate' ? worst.fingerprint : undefined, issued]),
   );
+  // An address stays another's in a new certificate.
+  const suspects = before.filter(({ issued }) => issued.addressOfAnother || issued.verdict === 'names-another');
+  const ofNodes = new Map(suspects.map(({ worst, issued }) => [worst.member, issued]));
   return (certificate, by) => {
-    const { names: _, ...issued } = judgeIssued(certificate, by, grounds, last.get(certificate.fingerprint));
+    const node = 'address' in by ? by.node : nodeOf(by.requester);
+    const known = last.get(certificate.fingerprint) ?? ofNodes.get(node);
+    const { names: _, ...issued } = judgeIssued(certificate, by, grounds, known);
     return issued;
   };
 }
@@ -167,7 +172,8 @@ function cut(
       observedAt: new Date(now()).toISOString(),
       ...placeOf(one),
       problem: 'too-large',
-      issued: { verdict: 'not-proven', why: `there are ${message}` },
+      // No kubelet asks as often: they may hide one with another's name.
+      issued: { verdict: 'names-another', why: `there are ${message}` },
       message,
       remedy: 'Find out why it asks so often: kubectl get csr.',
     };

@@ -1,5 +1,6 @@
 import type {
   CertificateObservation,
+  IssuedObservation,
   MemberObservation,
   Observation,
   UnreadObservation,
@@ -175,12 +176,18 @@ function rememberedRequests(
   return (before) => {
     const { member, what, source, fingerprint } = before;
     if (fingerprint !== undefined && listed.has(`${source} ${fingerprint}`)) return false;
+    // What a list that was cut short lacks may be in its rest.
+    if (!read.has(source) && isBad(before.issued)) return true;
     const left = (timeOf(before.notAfter) ?? at) - at;
     const [began, part] = [beginning(before), partOf(before)];
     if (began <= (shown.get(part) ?? 0) || began < (earlier.get(part) ?? 0))
       return member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace && left > 0;
     return member === undefined ? left > -FORGET_AFTER_MS : !read.has('nodes') || nodes.has(member);
   };
+}
+
+function isBad(issued: IssuedObservation | undefined): boolean {
+  return issued?.verdict === 'names-another' || issued?.verdict === 'not-proven';
 }
 
 /** When the newest certificate of each place began. */

@@ -39,11 +39,7 @@ type Words = Pick<Message, 'title' | 'lines' | 'command'>;
 const LATE_MS = 5 * MINUTE_MS;
 const DOCTOR_NEEDS = 'Run doctor where your fleet file is, with credentials and Region of the hub.';
 /** Findings about the end of a validity period. */
-const EXPIRES: ReadonlySet<FindingCode> = new Set([
-  'CertificateExpiring',
-  'CertificateExpired',
-  'KubeletRenewalOverdue',
-]);
+const EXPIRES = new Set<FindingCode>(['CertificateExpiring', 'CertificateExpired', 'KubeletRenewalOverdue']);
 
 /** The message of a state change, with what the fleet says of it now. Pure. */
 export function incidentOf(change: AlarmChange, scene: Scene): Message {
@@ -88,8 +84,9 @@ function isOpen({ opens, at, alarm, cluster, what, culprits, index, now }: Incid
   const isGroup = isGrouped(index.series, { signal, what });
   const isFiring = cluster === GROUP ? isGroup : !isGroup && culprits.some(({ id }) => id === cluster);
   const isLate = now - Date.parse(at) > LATE_MS && Date.parse(index.health.at) > Date.parse(at);
-  const isZero = index.series.some((one) => one.signal === signal && one.cluster === cluster && one.what === what);
-  return isFiring || (opens ? !isLate : isJustRebuilt(index.rebuiltAt, now) && !isZero);
+  const last = index.series.find((one) => one.signal === signal && one.cluster === cluster && one.what === what);
+  const wellSince = last && last.zeros > 0 ? Date.parse(index.health.at) - last.zeros * MINUTE_MS : 0;
+  return isFiring || (opens ? !isLate && wellSince <= Date.parse(at) : isJustRebuilt(index.rebuiltAt, now) && !last);
 }
 
 function opened(incident: Incident): Words {
@@ -161,10 +158,13 @@ function inertCluster(id = '', { namespace, ...known }: Partial<Cluster> = {}) {
 function closed(incident: Incident): Words {
   const { alarm, cluster, what, at, reason, culprits, index } = incident;
   const worse = table.WORSE[alarm];
-  const isWorse = worse !== undefined && culpritsOf(worse, what, incident).some(({ id }) => id === cluster);
+  const worseOff = worse === undefined ? [] : culpritsOf(worse, what, incident);
+  const isWorse = worseOff.some(({ id }) => id === cluster);
   const isInGroup = culprits.some(({ id }) => id === cluster);
   const remain = cluster === GROUP ? culprits.length : 0;
-  const left = remain === 0 ? '' : `; still open for ${counted(remain, 'cluster')}, each as its own incident`;
+  const many =
+    cluster === GROUP && worseOff.length > 0 ? `; ${worse} fires for ${counted(worseOff.length, 'cluster')}` : '';
+  const left = remain === 0 ? many : `; still open for ${counted(remain, 'cluster')}, each as its own incident`;
   const grouped = `not over, but one of ${counted(culprits.length, 'cluster')} in one incident`;
   const notWorse = isInGroup ? ['grouped', grouped] : ['resolved', 'over'];
   const [sign, now] = isWorse ? ['escalated', `${worse} instead`] : notWorse;

@@ -343,6 +343,7 @@ export function alarmOfSignal(signal: SignalId): AlarmId | undefined {
 /** The alarm that fires instead when it gets worse: the end of this one is then not a recovery. */
 export const WORSE: Readonly<Partial<Record<AlarmId, AlarmId>>> = {
   CertificateWarning: 'CertificateCritical',
+  IssuedUnproven: 'IssuedNamesAnother',
   KubeletOverdue: 'CertificateCritical',
   CoverageGap: 'CoverageLost',
   RequestsWaiting: 'RequestsStuck',

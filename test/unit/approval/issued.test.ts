@@ -88,6 +88,7 @@ const deleted = machine('node-1', { InternalIP: ['10.0.0.1'] });
 const LEAVING = {
   machines: [{ ...deleted, metadata: { ...deleted.metadata, deletionTimestamp: '2026-11-20T00:00:00Z' } }, node2],
 };
+const LED = { machines: [node2, controlPlane('cp-1', ['10.0.0.11'])] };
 const MANY = Array.from({ length: 1_024 }, (_, n) => `n${n}`);
 /** The guest of node-1 claims names and addresses of all, and a Machine is no node yet. */
 const CLAIMED: Sources = {
@@ -125,8 +126,11 @@ describe('judgeIssued', () => {
     ['the name of the API server', { dnsNames: ['kubernetes'] }, ANOTHER, /the API server/],
     ['the address of the endpoint', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/],
     ['… that its guest claims', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, CLAIMED],
-    ['… without an object', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, OTHERS],
-    ['… by its name', { dnsNames: ['api.berlin.example.com'] }, ADDRESS, /API endpoint/, OTHERS],
+    ['… without an object', { addresses: ['10.0.0.250'] }, ADDRESS, /API endpoint/, LED],
+    ['… by its name', { dnsNames: ['api.berlin.example.com'] }, ADDRESS, /API endpoint/, LED],
+    ['… where no Machine is of the control plane', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, OTHERS],
+    ['an address of the control plane, without an object', { addresses: ['10.0.0.11'] }, ADDRESS, /cp-1/, LED],
+    ['loopback, without an object', { addresses: ['127.0.0.1'] }, UNPROVEN, /loopback/, NONE],
     ['… where no Machine was found', { addresses: ['10.0.0.250'] }, UNPROVEN, /API endpoint/, NONE],
     ['more names than are read', { dnsNames: MANY, addresses: [] }, ANOTHER, /1024 names/],
     ['a wildcard', { dnsNames: ['*.example.com'] }, ANOTHER, /wildcard/],

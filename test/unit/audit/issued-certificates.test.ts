@@ -107,6 +107,27 @@ it('an address that was handed on is another’s from the second audit on, until
   );
 });
 
+it('an address that each audit sees in a new certificate is another’s too', async () => {
+  const all = await audited(
+    ...[0, 1, 2].map((n) => [n * QUARTER, clusterAnswers(FLEET, [ofAddress({ at: NOW + n * QUARTER })])] as const),
+  );
+  expect(all.map(issuedIn)).toEqual([UNPROVEN, ANOTHER, ANOTHER]);
+});
+
+it('a list that is cut short ends no finding, whatever it has', async () => {
+  const pages = [{ items: [honest({ at: NOW + QUARTER })], metadata: { continue: 'next' } }];
+  const cut = async () => {
+    const page = pages.shift();
+    if (page === undefined) throw failure('timeout');
+    return page;
+  };
+  const [, second] = await audited(
+    [0, clusterAnswers(FLEET, [ofName()])],
+    [QUARTER, { ...clusterAnswers(FLEET), [CSRS]: cut }],
+  );
+  expect(issuedIn(second)).toEqual(ANOTHER);
+});
+
 it.each([MACHINES, CLUSTERS, '/api/v1/nodes', CSRS])('no failed read ends a finding: %s', async (path) => {
   const requests = [ofAddress()];
   const all = await audited(
@@ -171,9 +192,9 @@ it('20,000 requests of one requester hide none of another, and the others are co
   const large = issuedRequest({ node: 'node-2', addresses: [], certificate: 'A'.repeat(85_011) });
   const [snapshot] = await audited([0, clusterAnswers(FLEET, [...flood, large, ofName({ at: NOW - 50 * MINUTE })])]);
   expect(issuedIn(snapshot).toSorted()).toEqual([
+    'critical IssuedNamesAnother flood',
     ...ANOTHER,
     'critical IssuedNamesAnother node-2',
-    'warning IssuedUnproven flood',
   ]);
   expect(say(snapshot?.findings.find(({ object }) => object.endsWith('too-large')))).toMatch(
     /\b18000 more certificates issued to system:node:flood /,

@@ -181,6 +181,14 @@ describe('the state of an incident', () => {
     expect(messageOf(event('OK'), { ...lost, series })?.state).toBe('closed');
   });
 
+  it('is over where the opening comes after its end, and not where the alarm fired late', () => {
+    const series = [{ signal: 'CertificatesCritical', cluster: 'berlin', what: 'etcd-server', zeros: 3 }] as const;
+    const states = [4, 3].map(
+      (minutes) => messageOf(event('ALARM', at(-minutes * MINUTE)), { ...indexOf(), series })?.state,
+    );
+    expect(states).toEqual(['closed', 'opened']);
+  });
+
   it.each([undefined, { ...indexOf(), health: undefined }])('is that of the event without an index', (known) => {
     expect(messageOf(event('ALARM', late), known)?.state).toBe('opened');
     const closing = messageOf(event('OK'), known);
@@ -199,6 +207,12 @@ describe('the state of an incident', () => {
     const warning = contributorEvent('CertificateWarning', 'OK', BERLIN);
     expect(titleOf(warning, indexOf(berlin()))).toContain(
       '[escalated] berlin, etcd server: CertificateCritical instead since 2026-11-21 10:00 UTC. It was: A certificate expires soon',
+    );
+    const theft = indexOf(cluster('berlin', [firing('IssuedNamesAnother')]));
+    expect(titleOf(contributorEvent('IssuedUnproven', 'OK', { Cluster: 'berlin' }), theft)).toMatch(/^\[esc/);
+    const all = indexOf(...Array.from({ length: 12 }, (_, n) => cluster(`c${n}`, [firing('IssuedNamesAnother')])));
+    expect(titleOf(contributorEvent('IssuedUnproven', 'OK', { Cluster: '*' }), all)).toContain(
+      'over since 2026-11-21 10:00 UTC; IssuedNamesAnother fires for 12 clusters.',
     );
     expect(titleOf(contributorEvent('KubeletOverdue', 'OK', { Cluster: 'berlin' }), indexOf(berlin()))).toMatch(
       /^\[esc/,
