@@ -19,6 +19,18 @@ export function printable(text: string, limit = 200): string {
   return text.length > limit || safe.length > limit * 2 ? `${safe.slice(0, limit * 2).toWellFormed()}…` : safe;
 }
 
+/** A plain value with every text in it {@link printable}, and lists cut to their first `most`. */
+export function printableParts<T>(value: T, limit: number, most = Number.POSITIVE_INFINITY): T {
+  const made = (part: unknown): unknown => {
+    if (typeof part === 'string') return printable(part, limit);
+    if (Array.isArray(part)) return part.slice(0, most).map(made);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([key, inner]) => [key, made(inner)]));
+  };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same form
+  return made(value) as T;
+}
+
 /** What a server or a node says, for messages: {@link printable}, and no reader makes a link of it. */
 export function printableStory(text: string, limit: number): string {
   return withoutLinks(printable(text, limit));

@@ -5,7 +5,7 @@ import { EXPIRED_CLIENT } from '../../lambdas/kubernetes/answer.ts';
 import { parseCaBundle } from '../../lambdas/kubernetes/ca-bundle.ts';
 import type { KubernetesClient } from '../../lambdas/kubernetes/client.ts';
 import { type Connection, hostOf } from '../../lambdas/kubernetes/connection.ts';
-import { KubernetesError } from '../../lambdas/kubernetes/errors.ts';
+import { CERTIFICATE_KINDS, KubernetesError } from '../../lambdas/kubernetes/errors.ts';
 import { OLD_CERTIFICATE } from '../../lambdas/kubernetes/expired-server.ts';
 import { type Identity, mayI, reviewSelf } from '../../lambdas/kubernetes/self-review.ts';
 import { describeSkew, SKEW_REMEDY } from '../../lambdas/kubernetes/server-clock.ts';
@@ -194,7 +194,7 @@ function connectAnswer(probe: Probe, renew: Fix): Answer {
       text: `Make it reachable from here: routes, security groups, firewalls. ${elsewhere}`,
     });
   const { kind, problem, remedy } = probe.error;
-  if (OF_CERTIFICATE.has(kind) || kind === 'unauthorized') return passed('answers');
+  if (CERTIFICATE_KINDS.has(kind) || kind === 'unauthorized') return passed('answers');
   return failed(problem, { ...renew, text: `${remedy} ${elsewhere}` });
 }
 
@@ -215,7 +215,7 @@ function certificateAnswer(
   severityOf: (life: Life) => 'critical' | 'warning' | undefined,
 ): Answer {
   if (!probe.answered) {
-    if (probe.timedOut || !OF_CERTIFICATE.has(probe.error.kind))
+    if (probe.timedOut || !CERTIFICATE_KINDS.has(probe.error.kind))
       return passed('the server asks for a client certificate');
     const { code = '', problem, remedy } = probe.error;
     return failed(problem, EXPIRED.has(code) ? { text: remedy } : either(remedy, renew));
@@ -228,8 +228,6 @@ function certificateAnswer(
   const severity = severityOf({ notBefore, notAfter });
   return severity === undefined ? passed(found) : warning(`${found}: ${severity} in an audit`, RENEW_CERTIFICATE);
 }
-
-const OF_CERTIFICATE: ReadonlySet<string> = new Set(['certificate', 'certificate-expired']);
 
 /** No credentials help. */
 const EXPIRED: ReadonlySet<string> = new Set(['CERT_HAS_EXPIRED', OLD_CERTIFICATE]);

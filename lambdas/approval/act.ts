@@ -6,7 +6,7 @@ import {
   updateApproval,
 } from '../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../kubernetes/client.ts';
-import { KubernetesError } from '../kubernetes/errors.ts';
+import { CERTIFICATE_KINDS, KubernetesError } from '../kubernetes/errors.ts';
 import { printable } from '../printable.ts';
 import { charged, inTurns } from '../processor-time.ts';
 import { type ApprovalSubject, approvalSubjectOf } from '../resources/approval-subject.ts';
@@ -263,13 +263,7 @@ export function conditionByPerson({ decision, by, because }: DecidedByPerson): A
 
 const NOT_CONNECTED: ReadonlySet<string> = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN']);
 /** Without a status, these errors occur before the write is sent. */
-const NOT_SENT: ReadonlySet<string> = new Set([
-  'credentials',
-  'invalid',
-  'certificate',
-  'certificate-expired',
-  'unauthorized',
-]);
+const NOT_SENT: ReadonlySet<string> = new Set(['credentials', 'invalid', 'unauthorized', ...CERTIFICATE_KINDS]);
 
 /**
  * Whether the write was certainly not done. A 5xx leaves that open; a 2xx is an error only if its body is unreadable.

@@ -1,8 +1,10 @@
 import type { IssuedObservation } from '../contracts/observation.ts';
+import { onceForEach } from '../lazy.ts';
 import { canonicalDnsName, isDnsName, readsAsAddress } from '../names.ts';
 import { printable } from '../printable.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import { isIndependent } from '../tables/evidence-sources.ts';
+import { isBad } from '../tables/issued-verdicts.ts';
 import { verdictSentence } from '../words/verdict-words.ts';
 import type { Certificate } from '../x509/certificate.ts';
 import { MAX_NAMES } from '../x509/general-names.ts';
@@ -67,11 +69,13 @@ export function judgeIssued(
   const { cluster, evidence } = grounds;
   const node = 'address' in by ? nodeOf(certificate.commonName) || by.node : nodeOf(by.requester);
   const isControlPlane = evidence.ownersOf(node).owners.some((one) => one.controlPlane === true && isWitness(one));
-  const of: Subject = { ...grounds, node, isControlPlane, mayBe: mayBeControlPlane(node, evidence), last };
+  const isListed = evidence.ownersOf(node).owners.some(isIndependent);
+  const mayBe = mayBeControlPlane(node, evidence);
+  const of: Subject = { ...grounds, node, isListed, isControlPlane, mayBe, last };
   const all = [
     ...certificate.dnsNames.map((value): Name => {
       const canonical = canonicalDnsName(value);
-      return { kind: 'dNSName', value, canonical, reserved: reservedDnsName(canonical, cluster, of.mayBe) };
+      return { kind: 'dNSName', value, canonical, reserved: reservedDnsName(canonical, cluster, mayBe) };
     }),
     ...certificate.addresses.map((value): Name => {
       return { kind: 'iPAddress', value, canonical: value, reserved: reservedAddress(value, cluster) };
@@ -96,6 +100,8 @@ export function judgeIssued(
 
 interface Subject extends IssuedGrounds {
   readonly node: string;
+  /** By an independent source, live or not. */
+  readonly isListed: boolean;
   readonly isControlPlane: boolean;
   /** Or no independent source has it yet. */
   readonly mayBe: boolean;
@@ -145,7 +151,7 @@ function ofAddress(why: string, last: IssuedObservation | undefined): IssuedObse
 }
 
 function withoutEvidence(why: string, last: IssuedObservation | undefined): IssuedObservation {
-  return last?.verdict === 'names-another' || last?.verdict === 'not-proven'
+  return last !== undefined && isBad(last.verdict)
     ? { ...last, evidenceUnread: true }
     : { verdict: 'unknown', why, evidenceUnread: true };
 }
@@ -190,12 +196,14 @@ function faultOf(certificate: Certificate, node: string, by: Bearer): Doubt | un
   return weak === undefined ? undefined : { why: `it is weak: ${weak}` };
 }
 
-function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence, last }: Subject): Doubt | undefined {
+function doubtOf(
+  asked: Name,
+  { node, isListed, isControlPlane, mayBe, cluster, evidence, last }: Subject,
+): Doubt | undefined {
   const { canonical, reserved } = asked;
   const { kind, name } = proofOf(asked, false);
   const holders = evidence.holdersOf(kind, canonical).owners.filter(isWitness);
   const isOwn = kind === 'dns' && holders.some(({ nodes }) => nodes.includes(node));
-  const isListed = evidence.ownersOf(node).owners.some(isIndependent);
   if (reserved !== undefined) {
     // A machine may have a name like that of a Service, in its own domain.
     const isAnother =
@@ -221,12 +229,21 @@ function doubtOf(asked: Name, { node, isControlPlane, mayBe, cluster, evidence, 
   return rival && ofRival(rival, 'address');
 }
 
-/** Whether everything was read, and a source would list a machine of the control plane; on EKS there is none. */
-function isComplete({ readings }: Evidence, { provider }: ClusterContext): boolean {
-  const isOf = ({ controlPlane }: Owner): boolean => provider === 'eks' || controlPlane === true;
-  return (
-    readings.every(({ ok }) => ok) && readings.some((one) => one.ok && isIndependent(one) && one.owners.some(isOf))
-  );
+/** Sources that show machines of the control plane. */
+const ofControlPlane = onceForEach(({ readings }: Evidence) =>
+  readings.filter(
+    (one) => one.ok && isIndependent(one) && one.owners.some(({ controlPlane }) => controlPlane === true),
+  ),
+);
+
+/** Whether everything was read, and a source would list a machine of the control plane. EKS hides its own. */
+function isComplete(evidence: Evidence, { provider }: ClusterContext): boolean {
+  const { readings } = evidence;
+  const lists =
+    provider === 'eks'
+      ? readings.some((one) => one.ok && isIndependent(one) && one.owners.length > 0)
+      : ofControlPlane(evidence).length > 0;
+  return lists && readings.every(({ ok }) => ok);
 }
 
 interface Failure {

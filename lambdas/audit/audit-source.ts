@@ -5,6 +5,9 @@ import type { Certificate } from '../x509/certificate.ts';
 import type { AuditTarget } from './audit-target.ts';
 import type { IssuedJudge } from './issued-certificates.ts';
 
+/** Of an observation. */
+export type Origin = Pick<Observation, 'source' | 'observedAt'>;
+
 export interface AuditContext {
   readonly target: AuditTarget;
   /** Milliseconds since the epoch. */

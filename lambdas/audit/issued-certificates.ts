@@ -43,8 +43,8 @@ export async function createIssuedJudge(
   const ofNodes = new Map(suspects.map(({ worst, issued }) => [worst.member, issued]));
   return (certificate, by) => {
     const node = 'address' in by ? by.node : nodeOf(by.requester);
-    const known = last.get(certificate.fingerprint) ?? ofNodes.get(node);
-    const { names: _, ...issued } = judgeIssued(certificate, by, grounds, known);
+    const earlier = last.get(certificate.fingerprint) ?? ofNodes.get(node);
+    const { names: _, ...issued } = judgeIssued(certificate, by, grounds, earlier);
     return issued;
   };
 }

@@ -1,6 +1,5 @@
 import type {
   CertificateObservation,
-  IssuedObservation,
   MemberObservation,
   Observation,
   UnreadObservation,
@@ -8,6 +7,7 @@ import type {
 import { REMEMBERED_SOURCES, type SourceId } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { codeOfUnread } from '../tables/finding-codes.ts';
+import { isBad } from '../tables/issued-verdicts.ts';
 import { DAY_MS } from '../time.ts';
 import { timeOf } from '../words.ts';
 import { isOfServer, provesLess } from './rules/proof.ts';
@@ -177,17 +177,13 @@ function rememberedRequests(
     const { member, what, source, fingerprint } = before;
     if (fingerprint !== undefined && listed.has(`${source} ${fingerprint}`)) return false;
     // What a list that was cut short lacks may be in its rest.
-    if (!read.has(source) && isBad(before.issued)) return true;
+    if (!read.has(source) && isBad(before.issued?.verdict)) return true;
     const left = (timeOf(before.notAfter) ?? at) - at;
     const [began, part] = [beginning(before), partOf(before)];
     if (began <= (shown.get(part) ?? 0) || began < (earlier.get(part) ?? 0))
       return member === undefined && CERTIFICATE_CLASSES[what].severalAtAPlace && left > 0;
     return member === undefined ? left > -FORGET_AFTER_MS : !read.has('nodes') || nodes.has(member);
   };
-}
-
-function isBad(issued: IssuedObservation | undefined): boolean {
-  return issued?.verdict === 'names-another' || issued?.verdict === 'not-proven';
 }
 
 /** When the newest certificate of each place began. */

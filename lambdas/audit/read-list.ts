@@ -1,7 +1,7 @@
 import type { UnreadObservation } from '../contracts/observation.ts';
 import { KubernetesError } from '../kubernetes/errors.ts';
 import { inTurns } from '../processor-time.ts';
-import type { SourceId } from '../tables/audit-sources.ts';
+import type { Origin } from './audit-source.ts';
 import { unreadBecause } from './unread.ts';
 
 /** A list, read completely or up to a problem. */
@@ -49,10 +49,7 @@ function tooMany(count: number): KubernetesError {
  *
  * @throws KubernetesError when nothing of any was read
  */
-export function cutShort(
-  origin: { readonly source: SourceId; readonly observedAt: string },
-  ...readings: readonly ListReading[]
-): readonly UnreadObservation[] {
+export function cutShort(origin: Origin, ...readings: readonly ListReading[]): readonly UnreadObservation[] {
   const problems = readings.flatMap(({ problem }) => problem ?? []);
   const [first] = problems;
   if (first !== undefined && readings.every(({ count, problem }) => count === 0 && problem !== undefined)) throw first;

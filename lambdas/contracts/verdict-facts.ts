@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { printable } from '../printable.ts';
+import { printableParts } from '../printable.ts';
 import { EVIDENCE_SOURCE_IDS } from '../tables/evidence-sources.ts';
 import { type Contract, list, printed } from './contract.ts';
 import { Count, Flag, Provider } from './values.ts';
@@ -67,13 +67,5 @@ export type VerdictFacts = Contract<typeof VerdictFacts>;
 
 /** With texts and lists cut to what is stored. */
 export function boundedFacts(facts: VerdictFacts): VerdictFacts {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same form
-  return bounded(facts) as VerdictFacts;
-}
-
-function bounded(value: unknown): unknown {
-  if (typeof value === 'string') return printable(value, LIMITS.text);
-  if (Array.isArray(value)) return value.slice(0, LIMITS.entries).map(bounded);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, bounded(one)]));
+  return printableParts(facts, LIMITS.text, LIMITS.entries);
 }

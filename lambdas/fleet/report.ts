@@ -137,8 +137,9 @@ export function createReport(options: ReportOptions): Report {
       ...(shards === undefined ? [NO_PLAN] : []),
       ...notBegun(results ?? []),
       ...halved.problems,
-      ...(registry === undefined ? [] : fleetProblems(registry, before, new Set(lanes))),
-      ...(registry === undefined ? [] : acceptingNothing(registry, fleet.audit)),
+      ...(registry === undefined
+        ? []
+        : [...fleetProblems(registry, before, new Set(lanes)), ...acceptingNothing(registry, fleet.audit)]),
     ];
     const counts = newCounts(before, outcomes, now);
     const folded = foldOutcomes(before, outcomes, now, counts);
@@ -151,15 +152,12 @@ export function createReport(options: ReportOptions): Report {
     const health =
       reported < tick && registry !== undefined ? fleetHealth(registry, current, monitoring, now) : undefined;
     const series = health === undefined ? [] : seriesOf(health, monitoring.alarms, current.series);
-    const index: FleetIndex =
-      health === undefined
-        ? current
-        : {
-            ...current,
-            reported: tick,
-            health: storedHealth(health),
-            series: publishedSeries(series, current.series),
-          };
+    const published = health && {
+      reported: tick,
+      health: storedHealth(health),
+      series: publishedSeries(series, current.series),
+    };
+    const index: FleetIndex = { ...current, ...published };
     if (!(await isWritten(STATE_KEYS.index, index, storedIndex?.etag, all))) return;
     logRebuilt(STATE_KEYS.index, storedIndex, before);
 

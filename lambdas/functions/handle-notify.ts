@@ -48,7 +48,8 @@ export function createNotifyHandler(options: NotifyOptions): HandleNotify {
     const change = isDaily ? undefined : alarmChange(readEvent(event));
     if (!isDaily && change === undefined) return;
     const stored = await orNothing(STATE_KEYS.index, async () => state.get(STATE_KEYS.index, signal));
-    const [now, index] = [clock(), parseFleetIndex(stored?.value, clock())];
+    const now = clock();
+    const index = parseFleetIndex(stored?.value, now);
     if (change === undefined) return send(dailyMessage(index, now), ['warning', 'chat'], signal);
     const message = incidentOf(change, { index, settings: monitoring.alarms, now });
     return send(message, [message.severity, 'pager', 'chat'], signal);

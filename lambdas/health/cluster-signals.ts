@@ -174,7 +174,7 @@ function findingSignal(
       sumOf(same.map((entry) => entry.count)),
     ]),
   );
-  const told = worst === undefined ? undefined : printable(messageOf(worst, now), MAX_STORY);
+  const sentence = worst === undefined ? undefined : printable(messageOf(worst, now), MAX_STORY);
   const more = Math.max(count - 1, others.length);
   const audit = known.indexed?.audit;
   const value =
@@ -186,7 +186,7 @@ function findingSignal(
     id,
     value,
     classes: CLASS_SIGNALS.has(id) ? classes : undefined,
-    story: told === undefined ? `${value} times ${codes}` : `${told}${more > 0 ? `, and ${more} more` : ''}`,
+    story: sentence === undefined ? `${value} times ${codes}` : `${sentence}${more > 0 ? `, and ${more} more` : ''}`,
     since: worst?.since,
     due: worst?.due,
     command: worst === undefined ? commandFor('audit', known) : nextOf(worst, wordsFor(known)),

@@ -10,7 +10,7 @@ import {
   watchedSignal,
 } from '../tables/alarms.ts';
 import type { Signal, SignalId } from '../tables/signals.ts';
-import { rowsOf } from './series.ts';
+import { firingRows } from './series.ts';
 
 /** The severity of the alarm that fires for a signal, by its value or that of one of its classes. Pure. */
 export function ringsAt(
@@ -19,8 +19,8 @@ export function ringsAt(
 ): AlarmSeverity | undefined {
   const alarm = alarmOfSignal(signal.id);
   if (alarm === undefined) return undefined;
-  const { threshold, severity } = alarmSetting(alarm, settings);
-  return severity !== 'off' && rowsOf(signal).some(({ value }) => value >= threshold) ? severity : undefined;
+  const { severity } = alarmSetting(alarm, settings);
+  return severity !== 'off' && firingRows(signal, settings).length > 0 ? severity : undefined;
 }
 
 /** The signals that announced maintenance explains. */

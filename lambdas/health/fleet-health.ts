@@ -120,14 +120,10 @@ export function storedHealth({ at, counts, clusters }: FleetHealth): StoredHealt
         provider,
         isManaged,
         state,
-        signals: signals.map((one) => ({
-          id: one.id,
-          value: one.value,
-          classes: one.classes,
-          story: one.story,
-          since: one.since,
-          due: one.due,
-        })),
+        signals: signals.map((signal) => {
+          const { command: _, ...stored } = signal;
+          return stored;
+        }),
       })),
   };
 }

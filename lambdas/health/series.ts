@@ -34,10 +34,11 @@ export function seriesOf(
   settings: AlarmSettings,
   published: readonly PublishedSeries[],
 ): readonly Series[] {
-  const rows = clusters.flatMap(({ id, signals }) =>
-    signals.flatMap((signal) => rowsOf(signal).map((row) => ({ ...row, signal: signal.id, cluster: id }))),
+  const firing = clusters.flatMap(({ id, signals }) =>
+    signals.flatMap((signal) =>
+      firingRows(signal, settings).map((row) => ({ ...row, signal: signal.id, cluster: id })),
+    ),
   );
-  const firing = rows.filter(({ signal, value }) => value >= thresholdOf(signal, settings));
   const groups = Map.groupBy(firing, ({ signal, what }) => `${signal} ${what}`).values();
   const current = [...groups].flatMap((same) => {
     const [first] = same;
@@ -71,13 +72,14 @@ export function publishedSeries(
   return series.map(({ value, ...one }) => ({ ...one, zeros: value > 0 ? 0 : (before.get(keyOf(one)) ?? 0) + 1 }));
 }
 
-/** The values of a signal: one, or one for each class. */
-export function rowsOf({
-  value,
-  classes = {},
-}: Pick<Signal, 'value' | 'classes'>): readonly Omit<Series, 'signal' | 'cluster'>[] {
-  const rows = Object.entries(classes).map(([what, count]) => ({ what, value: count }));
-  return rows.length === 0 ? [{ value }] : rows;
+/** The values of a signal, one or one for each class, that reach the threshold of its alarm. */
+export function firingRows(
+  { id, value, classes = {} }: Pick<Signal, 'id' | 'value' | 'classes'>,
+  settings: AlarmSettings,
+): readonly Omit<Series, 'signal' | 'cluster'>[] {
+  const ofClasses = Object.entries(classes).map(([what, count]) => ({ what, value: count }));
+  const threshold = thresholdOf(id, settings);
+  return (ofClasses.length === 0 ? [{ value }] : ofClasses).filter((row) => row.value >= threshold);
 }
 
 function thresholdOf(signal: SignalId, settings: AlarmSettings): number {

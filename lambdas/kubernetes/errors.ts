@@ -40,6 +40,12 @@ export type KubernetesErrorKind =
   | 'not-kubernetes'
   | 'invalid';
 
+/** The endpoint shows a certificate that is not accepted. */
+export const CERTIFICATE_KINDS: ReadonlySet<string> = new Set<KubernetesErrorKind>([
+  'certificate',
+  'certificate-expired',
+]);
+
 export interface KubernetesErrorDetails extends Failure {
   readonly kind: KubernetesErrorKind;
   /** HTTP status, if there was an answer. */

@@ -15,8 +15,8 @@ export async function servedVersions(
   group: string,
   signal: AbortSignal,
 ): Promise<readonly string[]> {
-  const found = await client.request({ method: 'GET', path: `/apis/${group}`, right: 'discovery', signal });
-  return list(raw<V1APIGroup>(found), 'versions').flatMap((entry) => text(entry, 'version') ?? []);
+  const answer = await client.request({ method: 'GET', path: `/apis/${group}`, right: 'discovery', signal });
+  return list(raw<V1APIGroup>(answer), 'versions').flatMap((entry) => text(entry, 'version') ?? []);
 }
 
 interface ExplainedCall {

@@ -3,7 +3,7 @@ import type { ExpiryFinding } from '../contracts/finding.ts';
 import type { FleetIndex, StoredHealth } from '../contracts/fleet-index.ts';
 import { findingGroups } from '../health/finding-groups.ts';
 import { isJustRebuilt } from '../health/rebuilt.ts';
-import { GROUP, isGrouped, rowsOf } from '../health/series.ts';
+import { firingRows, GROUP, isGrouped } from '../health/series.ts';
 import { nameInId } from '../identifiers.ts';
 import { printable } from '../printable.ts';
 import * as table from '../tables/alarms.ts';
@@ -66,12 +66,10 @@ export function incidentOf(change: AlarmChange, scene: Scene): Message {
 }
 
 function culpritsOf(alarm: table.AlarmId, what: string | undefined, { index, settings }: Scene): readonly Cluster[] {
-  const { threshold } = table.alarmSetting(alarm, settings);
-  const reaches = (row: ReturnType<typeof rowsOf>[number]): boolean =>
-    row.value >= threshold && (what === undefined || row.what === what);
-  return (index?.health?.clusters ?? []).filter(({ signals }) =>
-    signals.some((signal) => signal.id === table.watchedSignal(alarm) && rowsOf(signal).some(reaches)),
-  );
+  const watched = table.watchedSignal(alarm);
+  const fires = (signal: Cluster['signals'][number]): boolean =>
+    signal.id === watched && firingRows(signal, settings).some((row) => what === undefined || row.what === what);
+  return (index?.health?.clusters ?? []).filter(({ signals }) => signals.some(fires));
 }
 
 /**
@@ -113,8 +111,8 @@ function openedOf(cluster: Cluster, incident: Incident): Words {
   const finding = group?.shown.find((one) => what === undefined || (one.what ?? 'unknown') === what);
   const more = what === undefined ? 0 : (signal?.classes?.[what] ?? 1) - 1;
   // The signal tells of the worst class.
-  const [about, said] = what === undefined ? [signal, signal?.story] : [finding, finding && messageOf(finding, now)];
-  const story = said ?? table.ALARMS[alarm].meaning.slice(0, -1);
+  const [about, text] = what === undefined ? [signal, signal?.story] : [finding, finding && messageOf(finding, now)];
+  const story = text ?? table.ALARMS[alarm].meaning.slice(0, -1);
   const since = timeOf(about?.due) === undefined ? `, since ${dateOf(about?.since ?? signal?.since)}` : '';
   const command = commandFor(incident, cluster, finding);
   return {
@@ -134,19 +132,19 @@ function consequence({ alarm, now }: Incident, provider?: Cluster['provider'], f
   if (finding !== undefined && EXPIRES.has(finding.code) && fails !== undefined && due !== undefined)
     return ` ${due > now ? 'Then' : 'Now'} ${fails}.`;
   const { consequence: words }: table.AlarmEntry = table.ALARMS[alarm];
-  const said = typeof words === 'object' ? words[provider ?? 'either'] : words;
-  return said === undefined ? '' : ` ${said}`;
+  const sentence = typeof words === 'object' ? words[provider ?? 'either'] : words;
+  return sentence === undefined ? '' : ` ${sentence}`;
 }
 
 function commandFor({ alarm, index }: Incident, cluster: Cluster, finding: ExpiryFinding | undefined): string {
-  const known = inertCluster(cluster.id, cluster);
+  const plain = inertCluster(cluster.id, cluster);
   const csr = entryOf(index?.clusters, cluster.id)?.verdicts?.find(({ hostile }) => hostile)?.csr ?? '';
-  if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, known);
+  if (alarm === 'ImpersonationAttempt' && isWord(inertWord(csr))) return clusterCommand(`explain ${csr}`, plain);
   if (finding !== undefined) {
     const places = 'places' in finding.facts ? finding.facts.places.first : [];
-    if ([known.name, finding.object, ...places].every((name) => inertWord(name) !== '')) return nextOf(finding, known);
+    if ([plain.name, finding.object, ...places].every((name) => inertWord(name) !== '')) return nextOf(finding, plain);
   }
-  return table.isOnSignal(alarm) ? table.firstCommand(alarm, known) : 'certmarshal doctor --fleet fleet.yaml';
+  return table.isOnSignal(alarm) ? table.firstCommand(alarm, plain) : 'certmarshal doctor --fleet fleet.yaml';
 }
 
 /** For commands: no name of which a reader could make a link. */

@@ -14,3 +14,8 @@ export const ISSUED = {
 
 export type IssuedVerdict = keyof typeof ISSUED;
 export const ISSUED_VERDICTS = keysOf(ISSUED);
+
+/** Whether evidence is against it: a finding. */
+export function isBad(verdict: IssuedVerdict | undefined): boolean {
+  return verdict === 'names-another' || verdict === 'not-proven';
+}

@@ -77,11 +77,11 @@ function ends(due: string | undefined, now: number): string {
 
 /** How old it is, if it was not seen now. */
 function lastSeen({ lastSeen: at, facts }: OfCertificate, now: number): string | undefined {
-  const seen = timeOf(at);
-  if (seen === undefined) return undefined;
+  const time = timeOf(at);
+  if (time === undefined) return undefined;
   return facts.source === 'signing-requests'
-    ? `its request was last seen ${span(now - seen)} ago`
-    : `it was last seen ${span(now - seen)} ago and cannot be checked now`;
+    ? `its request was last seen ${span(now - time)} ago`
+    : `it was last seen ${span(now - time)} ago and cannot be checked now`;
 }
 
 const reason = (text: string | undefined): string => (text === undefined ? '' : `: ${text}`);

@@ -77,8 +77,8 @@ Exit status:
         const fleet = await loadFleet(options.policy);
         const target = await openAuditTarget(options, fleet);
         const { runbooks } = fleet.monitoring;
-        const given = { ...options, program: name, runbooks, ...auditRepeat(options) };
-        return auditCommand(target, fleet.audit, given, signal, PROCESS).finally(() => target.close());
+        const ofCommand = { ...options, program: name, runbooks, ...auditRepeat(options) };
+        return auditCommand(target, fleet.audit, ofCommand, signal, PROCESS).finally(() => target.close());
       }),
     );
 };

@@ -18,8 +18,8 @@ export const VERDICT_MARKS: Readonly<Record<IssuedVerdict, readonly [symbol: str
 export function issuedLines(counts: VerdictCounts | undefined): Lines {
   if (counts === undefined) return undefined;
   const [symbol, paint] = VERDICT_MARKS[ISSUED_VERDICTS.find((verdict) => counts[verdict] > 0) ?? 'unknown'];
-  const others = ISSUED_VERDICTS.filter((verdict) => verdict !== 'proven' && counts[verdict] > 0);
-  const words = (['proven', ...others] as const).map((verdict) => `${counts[verdict]} ${ISSUED[verdict].title}`);
+  const rest = ISSUED_VERDICTS.filter((verdict) => verdict !== 'proven' && counts[verdict] > 0);
+  const words = (['proven', ...rest] as const).map((verdict) => `${counts[verdict]} ${ISSUED[verdict].title}`);
   const all = `${strong(counted(issuedTotal(counts), 'kubelet certificate'))}: ${words.join(', ')}`;
   return ['', hang(`  ${paint(symbol)} `, all)];
 }

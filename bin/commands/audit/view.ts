@@ -203,16 +203,16 @@ function story(
     first === undefined
       ? undefined
       : `${first.title} expires first, in ${span(Date.parse(first.first.notAfter) - now)} (${day(first.first.notAfter)})`;
-  const said = worst && headlineOf(worst, now);
+  const trouble = worst && headlineOf(worst, now);
   // What was not seen says nothing about what expires.
   if (worst !== undefined && UNSEEN.has(worst.code)) {
     // A healthy certificate may expire earlier and be renewed automatically.
-    const known = soonestOf(findings);
-    const soon = known === undefined ? soonest : headlineOf(known, now);
+    const expiring = soonestOf(findings);
+    const soon = expiring === undefined ? soonest : headlineOf(expiring, now);
     const silence = silent(placesOf(findings.filter(({ code }) => code === 'Unreachable')));
-    if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : said}; of what is known, ${soon}`;
+    if (soon !== undefined) return `${worst.code === 'Unreachable' ? silence : trouble}; of what is known, ${soon}`;
   }
-  if (said !== undefined) return said;
+  if (trouble !== undefined) return trouble;
   return soonest === undefined ? 'none was seen' : `${healthy}; ${soonest}`;
 }
 

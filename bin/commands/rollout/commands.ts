@@ -119,8 +119,8 @@ export const rolloutAbortCommand: RolloutCommand = async (subject, options, sign
     const cluster = `${namespace}/${observed.capiCluster?.name ?? observed.cluster.name}`;
     const { management } = target;
     const settled = endsSettled(step.write, observed);
-    const given = { management, cluster, clock, signal, lease: observed.lease, settled };
-    return { observed, step, written: await ports.act(step.write, given) };
+    const context = { management, cluster, clock, signal, lease: observed.lease, settled };
+    return { observed, step, written: await ports.act(step.write, context) };
   });
   const { observed, step, written } = aborted;
   if (options.output === 'json')

@@ -87,14 +87,14 @@ function checkLines({ schedule, person, program, ofFleet, verbose = false }: Pla
     const row = [paint(word), id, isUnknown(check) ? 'not read here' : about(object, found)];
     return verbose && remedy !== undefined ? [row, ['', '', `→ ${pasteable(safe(remedy), program)}`]] : [row];
   };
-  const shown = verbose ? [...failing, ...unknown, ...passed] : failing.filter((check) => !later.includes(check));
+  const visible = verbose ? [...failing, ...unknown, ...passed] : failing.filter((check) => !later.includes(check));
   const counts = joined([
     `${passed.length} checks passed`,
     unknown.length > 0 && `${unknown.length} not read here`,
     later.length > 0 && `${later.length} for you to accept when it is due`,
   ]);
   return [
-    shown.length > 0 && table(shown.flatMap(rowOf)),
+    visible.length > 0 && table(visible.flatMap(rowOf)),
     checks.length > 0 && `  ${counts}${verbose ? '' : '; --verbose lists them, and what to do'}`,
   ];
 }

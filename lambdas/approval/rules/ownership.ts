@@ -313,7 +313,7 @@ function mayMove(canonical: string, called: Owners | undefined): boolean {
 
 /**
  * The first of some claimed names that a source shows at a live object of another node and not at this one, of which it
- * lists addresses. Undefined if there is none.
+ * lists addresses; otherwise undefined.
  */
 export function claimedOfAnother(
   claimed: readonly string[],

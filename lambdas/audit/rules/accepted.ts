@@ -29,7 +29,10 @@ export function accepted(
 ): readonly Draft[] {
   const entries = accept
     .filter(({ cluster }) => cluster === id)
-    .map((entry) => ({ ...entry, until: isoOf(timeOf(entry.until) ?? 0), left: (timeOf(entry.until) ?? 0) - now }));
+    .map((entry) => {
+      const end = timeOf(entry.until) ?? 0;
+      return { ...entry, until: isoOf(end), left: end - now };
+    });
   const matches = ({ code, object }: Pick<Acceptance, 'code' | 'object'>, draft: Draft): boolean =>
     draft.code === code && (object === undefined || draft.object === object);
   const judged = drafts.map((draft): Draft => {

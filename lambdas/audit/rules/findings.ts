@@ -1,7 +1,7 @@
 import { TEXT_LIMIT } from '../../contracts/facts.ts';
 import type { ExpiryFinding } from '../../contracts/finding.ts';
 import { MAX_FINDINGS } from '../../contracts/snapshot.ts';
-import { printable } from '../../printable.ts';
+import { printableParts } from '../../printable.ts';
 import { printableName } from '../../printable-name.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../../tables/certificate-classes.ts';
@@ -99,7 +99,7 @@ function isOfWorkload({ what }: Pick<Draft, 'what'>): boolean {
 
 function findingOf(draft: Draft, cluster: string, since: string): ExpiryFinding {
   const { places, lastSeen, ...rest } = draft;
-  return bounded({
+  const finding: ExpiryFinding = {
     ...rest,
     cluster,
     ...(places === undefined || places.length === 0
@@ -107,21 +107,8 @@ function findingOf(draft: Draft, cluster: string, since: string): ExpiryFinding 
       : { places: places.slice(0, MAX_PLACES), placeCount: places.length }),
     since,
     lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
-  });
-}
-
-/** With every text of a cluster in it made harmless, and cut. */
-function bounded<T>(value: T): T {
-  const made: unknown =
-    typeof value === 'string'
-      ? printable(value, TEXT_LIMIT)
-      : Array.isArray(value)
-        ? value.map(bounded)
-        : typeof value === 'object' && value !== null
-          ? Object.fromEntries(Object.entries(value).map(([key, part]) => [key, bounded(part)]))
-          : value;
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same shape
-  return made as T;
+  };
+  return printableParts(finding, TEXT_LIMIT);
 }
 
 function tooMany(left: readonly Draft[]): Draft {

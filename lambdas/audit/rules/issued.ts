@@ -6,7 +6,7 @@ import type {
   Observation,
   UnreadObservation,
 } from '../../contracts/observation.ts';
-import { ISSUED_VERDICTS } from '../../tables/issued-verdicts.ts';
+import { ISSUED_VERDICTS, isBad } from '../../tables/issued-verdicts.ts';
 import { compare, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
@@ -62,7 +62,7 @@ export function issuedFindings(observations: readonly Observation[]): readonly D
 
 function draftOf({ worst, issued }: IssuedCertificate): readonly Draft[] {
   const { verdict, why, approvedBy, addressOfAnother } = issued;
-  if (verdict !== 'names-another' && verdict !== 'not-proven') return [];
+  if (!isBad(verdict)) return [];
   const { what, where = '', member } = worst;
   const read = worst.kind === 'certificate' ? worst : undefined;
   return [

@@ -13,7 +13,7 @@ import { machineDependencies } from '../../rollout/machine-dependencies.ts';
 import { createReader } from '../../rollout/reader.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
 import { handshakes } from '../../tls/handshakes.ts';
-import type { AuditSource } from '../audit-source.ts';
+import type { AuditSource, Origin } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { machineMembers, memberName } from '../machine-name.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -77,13 +77,11 @@ export const eksAnywhere: AuditSource = {
 };
 
 /** The status is unknown, so what it said earlier still holds. */
-function leftOut(origin: Omit<Observing, 'now'>, { kind, object, message, remedy }: Problem): Observation {
+function leftOut(origin: Origin, { kind, object, message, remedy }: Problem): Observation {
   return { kind: 'unread', ...origin, problem: kind, message: `${object}: ${message}`, remedy };
 }
 
-interface Observing {
-  readonly source: 'eks-anywhere';
-  readonly observedAt: string;
+interface Observing extends Origin {
   /** Milliseconds since the epoch. */
   readonly now: number;
 }

@@ -3,11 +3,9 @@ import type { AuthorityObservation, Observation } from '../../contracts/observat
 import { printable } from '../../printable.ts';
 import type { SourceId } from '../../tables/audit-sources.ts';
 import { timestamp } from '../../time.ts';
-import type { AuditContext, AuditSource } from '../audit-source.ts';
+import type { AuditContext, AuditSource, Origin } from '../audit-source.ts';
 import { certificatesAt } from '../certificates-at.ts';
 import { statedCertificate } from '../stated-certificate.ts';
-
-type Origin = Pick<Observation, 'source' | 'observedAt'>;
 
 const NOTHING = { observations: [], count: 0 };
 

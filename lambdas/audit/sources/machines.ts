@@ -21,7 +21,7 @@ import { isDeleting, timeOf } from '../../resources/values.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
 import { DAY_MS, timestamp } from '../../time.ts';
 import { isAbsent } from '../absent.ts';
-import type { AuditSource } from '../audit-source.ts';
+import type { AuditSource, Origin } from '../audit-source.ts';
 import { memberName } from '../machine-name.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -90,8 +90,6 @@ export const machines: AuditSource = {
     return { observations, count: reading.count, evidence: owners.reading(reading.problem) };
   },
 };
-
-type Origin = Pick<MemberObservation, 'source' | 'observedAt'>;
 
 interface Member {
   readonly member: MemberObservation;

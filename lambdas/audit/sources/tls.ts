@@ -14,7 +14,7 @@ import {
   type Verifications,
   verifications,
 } from '../../x509/issued-by.ts';
-import type { AuditContext, AuditSource, SourceObservations } from '../audit-source.ts';
+import type { AuditContext, AuditSource, Origin, SourceObservations } from '../audit-source.ts';
 import { DEFAULT_PORTS } from '../audit-target.ts';
 import { certificateObservation, type Sighting } from '../certificate-observation.ts';
 import type { IssuedJudge } from '../issued-certificates.ts';
@@ -126,8 +126,6 @@ async function shakeAll(
   }
   return visits;
 }
-
-type Origin = Pick<UnreadObservation, 'source' | 'observedAt'>;
 
 function observationsOf(
   { server, host, result }: Visit,

@@ -2,6 +2,7 @@ import type { SweepReport } from '../../approval/report.ts';
 import type { EksReader } from '../../aws/eks-clusters.ts';
 import type { SweepOrder } from '../../contracts/order.ts';
 import type { Problem } from '../../contracts/problem.ts';
+import { CERTIFICATE_KINDS } from '../../kubernetes/errors.ts';
 import { adviseForEks, askEks, mayHaveMoved } from './eks.ts';
 import { createIdleTargets, type IdleTargets } from './idle-targets.ts';
 import { type OpenTarget, openTarget, type TargetSources, UnusableTargetError } from './open-target.ts';
@@ -49,7 +50,7 @@ export interface ConnectOptions extends TargetSources {
 const KEPT_TARGETS = 64;
 
 /** Problems that new credentials or a new CA bundle may solve, so that secrets are worth reading again. */
-const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', 'certificate', 'certificate-expired']);
+const SUSPECT: ReadonlySet<string> = new Set(['unauthorized', ...CERTIFICATE_KINDS]);
 
 /**
  * Connects to targets and keeps connections for the next minute. After a rotation of credentials or CA the same minute

@@ -2,15 +2,14 @@ import type { EksReader } from '../../aws/eks-clusters.ts';
 import { AwsError } from '../../aws/errors.ts';
 import { type Problem, problemOf } from '../../contracts/problem.ts';
 import type { EksAccess } from '../../contracts/target.ts';
-
-const OF_CERTIFICATE: ReadonlySet<string> = new Set(['certificate', 'certificate-expired']);
+import { CERTIFICATE_KINDS } from '../../kubernetes/errors.ts';
 
 /**
  * Whether another endpoint or CA bundle could solve these problems: the endpoint's certificate is not trusted, or its
  * name is gone. Not for a 401, which arrived over a connection trusted by the cluster's own CA.
  */
 export function mayHaveMoved(problems: readonly Problem[]): boolean {
-  return problems.some(({ kind }) => OF_CERTIFICATE.has(kind) || kind === 'unresolved');
+  return problems.some(({ kind }) => CERTIFICATE_KINDS.has(kind) || kind === 'unresolved');
 }
 
 /**
@@ -40,7 +39,9 @@ export async function askEks(
       ];
     if (endpoint !== access.endpoint || certificateAuthority !== access.certificateAuthority)
       return { ...access, endpoint, certificateAuthority };
-    return problems.map((problem) => (OF_CERTIFICATE.has(problem.kind) ? { ...problem, remedy: IMPOSTOR } : problem));
+    return problems.map((problem) =>
+      CERTIFICATE_KINDS.has(problem.kind) ? { ...problem, remedy: IMPOSTOR } : problem,
+    );
   } catch (error) {
     if (!(error instanceof AwsError)) throw error;
     return [...problems, problemOf(error)];

@@ -82,6 +82,19 @@ export interface Labels {
   readonly Class?: string;
 }
 
+function envelope(type: string, alarmNamed: string, time: string) {
+  return {
+    version: '0',
+    id: '6d226bbc-07f0-9a31-3359-1736968f8ded',
+    'detail-type': type,
+    source: 'aws.cloudwatch',
+    account: '123456789012',
+    time,
+    region: 'us-east-1',
+    resources: [`arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarmNamed}`],
+  };
+}
+
 /** Source: Amazon CloudWatch User Guide, "Alarm events and EventBridge", Multi Time Series Alarm, Alarm Contributor Example. */
 export function contributorEvent(
   alarm: AlarmId | { readonly name: string },
@@ -91,14 +104,7 @@ export function contributorEvent(
 ) {
   const alarmNamed = typeof alarm === 'string' ? alarmName(alarm) : alarm.name;
   return {
-    version: '0',
-    id: '6d226bbc-07f0-9a31-3359-1736968f8ded',
-    'detail-type': 'CloudWatch Alarm Contributor State Change',
-    source: 'aws.cloudwatch',
-    account: '123456789012',
-    time,
-    region: 'us-east-1',
-    resources: [`arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarmNamed}`],
+    ...envelope('CloudWatch Alarm Contributor State Change', alarmNamed, time),
     detail: {
       alarmName: alarmNamed,
       alarmContributor: { id: '6d442278dba546f6', attributes },
@@ -131,14 +137,7 @@ export function alarmEvent(
   const alarmNamed = typeof alarm === 'string' ? alarmName(alarm, part) : alarm.name;
   const state = (one: State, reason: string) => ({ value: one, reason, timestamp: time.replace('Z', '+0000') });
   return {
-    version: '0',
-    id: 'c4c1c1c9-6542-e61b-6ef0-8c4d36933a92',
-    'detail-type': 'CloudWatch Alarm State Change',
-    source: 'aws.cloudwatch',
-    account: '123456789012',
-    time,
-    region: 'us-east-1',
-    resources: [`arn:aws:cloudwatch:us-east-1:123456789012:alarm:${alarmNamed}`],
+    ...envelope('CloudWatch Alarm State Change', alarmNamed, time),
     detail: {
       alarmName: alarmNamed,
       configuration: {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { read } from '../../../lambdas/contracts/contract.ts';
-import type { Facts } from '../../../lambdas/contracts/facts.ts';
-import { FACTS } from '../../../lambdas/contracts/facts.ts';
+import { FACTS, type Facts } from '../../../lambdas/contracts/facts.ts';
 import { FINDING_CODES, type FindingCode } from '../../../lambdas/tables/finding-codes.ts';
 import { keysOf } from '../../../lambdas/tables/keys.ts';
 import { headlineOf, messageOf, nextOf } from '../../../lambdas/words/findings.ts';
