@@ -7,13 +7,12 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ListObjectsV2Command } from '@aws-sdk/client-s3';
 import { PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
+import { WEBHOOK_EVERY_MS } from '../../lambdas/fleet/deadlines.ts';
 import { sweepPath } from '../../lambdas/fleet/webhook-token.ts';
 import type { Account } from './account.ts';
 import type { MiniStack } from './ministack.ts';
 
 const SWEPT_WITHIN_MS = 60_000;
-/** A cluster is swept by its webhook once in three seconds. */
-const CALL_EVERY_MS = 3_500;
 
 export interface WebhookOptions {
   readonly hub: Account;
@@ -47,7 +46,7 @@ export async function expectWebhook({ hub, bucket, ministack, url, keyArn, clust
   await expectStatus(403, `/sweep/${cluster}/${token}`, 'the token of another cluster');
   await sleep(5_000);
   assert.equal(await sweeps(), 0, 'sweeps by wrong tokens');
-  for (const deadline = Date.now() + SWEPT_WITHIN_MS; (await sweeps()) === 0; await sleep(CALL_EVERY_MS)) {
+  for (const deadline = Date.now() + SWEPT_WITHIN_MS; (await sweeps()) === 0; await sleep(WEBHOOK_EVERY_MS)) {
     assert.ok(Date.now() < deadline, `no sweep of ${cluster} by its webhook within ${SWEPT_WITHIN_MS} ms`);
     await expectStatus(200, sweepPath(key, cluster), 'the token of the cluster');
   }
