@@ -54,7 +54,7 @@ export interface UnreadableRequest {
 const MAX_REQUEST_TEXT = 88 * 1024;
 const MAX_ENTRIES = 256;
 /** Names, users and groups; Kubernetes' own bounds, if any, are lower. */
-export const MAX_REQUEST_NAME = 1024;
+const MAX_REQUEST_NAME = 1024;
 const MAX_CREDENTIALS = 16;
 /** Source: Kubernetes, `CredentialIDKey` (apiserver/pkg/authentication/user). */
 const CREDENTIAL_ID = 'authentication.kubernetes.io/credential-id';
@@ -118,6 +118,12 @@ const shortText = reader((found) =>
   typeof found === 'string' && found.length <= MAX_REQUEST_NAME ? found : undefined,
 );
 
+/** Copied, because a slice keeps the whole text in memory. */
+const cutText = reader((found) => {
+  if (typeof found !== 'string') return undefined;
+  return found.length > MAX_REQUEST_NAME ? Buffer.from(found.slice(0, MAX_REQUEST_NAME)).toString() : found;
+});
+
 function readConditions(request: Raw<V1CertificateSigningRequest>): readonly SigningCondition[] | undefined {
   const entries = list(request, 'status', 'conditions');
   if (!Array.isArray(field(request, 'status', 'conditions') ?? []) || entries.length > MAX_ENTRIES) return undefined;
@@ -177,20 +183,19 @@ export interface CountedRequest {
 }
 
 /**
- * `malformed` for an object that no API server writes, `long` for a name, signer or requester of more than
- * `MAX_REQUEST_NAME` characters. Never throws.
+ * Undefined for an object that no API server writes. Never throws. A name, signer or requester is cut to
+ * `MAX_REQUEST_NAME` characters: a longer one is of no node and no known signer, and must not hide what was issued.
  *
  * Source: certificates.k8s.io/v1, RequestConditionType. Failed is set by the signer, after an approval.
  */
-export function readCountedRequest(object: unknown): CountedRequest | 'malformed' | 'long' {
+export function readCountedRequest(object: unknown): CountedRequest | undefined {
   const request = raw<V1CertificateSigningRequest>(object);
-  const name = text(request, 'metadata', 'name');
-  const signer = text(request, 'spec', 'signerName');
-  const requester = text(request, 'spec', 'username');
+  const name = cutText(request, 'metadata', 'name');
+  const signer = cutText(request, 'spec', 'signerName');
+  const requester = cutText(request, 'spec', 'username');
   const createdAt = instant(text(request, 'metadata', 'creationTimestamp'));
   if (name === undefined || signer === undefined || requester === undefined || createdAt === undefined)
-    return 'malformed';
-  if ([name, signer, requester].some(({ length }) => length > MAX_REQUEST_NAME)) return 'long';
+    return undefined;
   const certificate = text(request, 'status', 'certificate') ?? '';
   const ofNodes = list(request, 'spec', 'groups').slice(0, MAX_ENTRIES).includes(NODES_GROUP);
   const state = stateOf(request, certificate !== '');

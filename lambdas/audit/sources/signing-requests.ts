@@ -4,7 +4,7 @@ import type { RequestsObservation } from '../../contracts/observation.ts';
 import { getSigningRequest, listSigningRequests } from '../../kubernetes/certificate-signing-requests.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
-import { MAX_REQUEST_NAME, readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
+import { readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
 import { counted } from '../../words.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
@@ -26,10 +26,10 @@ export const signingRequests: AuditSource = {
     const counts = countRequests(now());
     const issued = collectIssued();
     const approvals = collectApprovals();
-    const unread = { malformed: 0, long: 0 };
+    let malformed = 0;
     const look = (item: unknown): 'more' => {
       const request = readCountedRequest(item);
-      if (typeof request === 'string') unread[request] += 1;
+      if (request === undefined) malformed += 1;
       else {
         counts.add(request);
         if (request.state === 'issued') issued.add(request);
@@ -55,9 +55,8 @@ export const signingRequests: AuditSource = {
           .observations(origin.observedAt)
           .map((group) => (isWaiting(group) ? { ...group, signerIdle: true as const } : group)),
         ...(await issued.observations(context)),
-        ...(unread.malformed === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...strange(unread.malformed) }]),
+        ...(malformed === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...strange(malformed) }]),
         ...(hidden === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...tooLarge(hidden) }]),
-        ...(unread.long === 0 ? [] : [{ kind: 'unread' as const, ...origin, ...tooLong(unread.long) }]),
         ...cut,
       ],
       count: reading.count,
@@ -72,16 +71,6 @@ function strange(count: number) {
   return {
     problem: 'malformed',
     message: `${count} CertificateSigningRequests lack the name, signer, requester or creation time that every API server writes`,
-    remedy: 'Check them: kubectl get csr -o yaml.',
-  };
-}
-
-/** A user can have such a name, which must not hide the others. */
-function tooLong(count: number) {
-  return {
-    where: 'CertificateSigningRequests with long names',
-    problem: 'malformed',
-    message: `${count} have a name, signer or requester of more than ${MAX_REQUEST_NAME} characters`,
     remedy: 'Check them: kubectl get csr -o yaml.',
   };
 }

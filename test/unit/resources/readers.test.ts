@@ -211,14 +211,13 @@ describe('a CertificateSigningRequest', () => {
   });
 
   it.each([
-    ['name', 'metadata'],
-    ['signerName', 'spec'],
-    ['username', 'spec'],
-  ] as const)('is not counted by a %s that is long, or missing', (key, part) => {
+    ['name', 'metadata', 'name'],
+    ['signerName', 'spec', 'signer'],
+    ['username', 'spec', 'requester'],
+  ] as const)('is counted by a %s that is long, and not without', (key, part, field) => {
     const having = (value: unknown) => ({ ...request, [part]: { ...request[part], [key]: value } });
-    expect(readCountedRequest(having('x'.repeat(1024)))).toMatchObject({ state: 'approved' });
-    expect(readCountedRequest(having('x'.repeat(1025)))).toBe('long');
-    expect(readCountedRequest(having(undefined))).toBe('malformed');
+    expect(readCountedRequest(having('x'.repeat(1025)))).toMatchObject({ [field]: 'x'.repeat(1024) });
+    expect(readCountedRequest(having(undefined))).toBeUndefined();
   });
 
   it.each(['', '.', '..', 'a/b', 'a%2fb', '\u{d800}', 7])('is not written to under the name %j', (name) => {
