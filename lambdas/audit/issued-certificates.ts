@@ -106,9 +106,10 @@ const leafOf = ([first]: readonly Observation[]) => (first?.kind === 'certificat
 const rank = ([first]: readonly Observation[]) => rankOf((first && issuedOf(first)) ?? { verdict: 'proven' });
 const endOf = (one: readonly Observation[]) => leafOf(one)?.notAfter ?? '';
 
-/** Of those of one place, each once. */
+/** Of those of one place, the newest first: each once, and the worst for all that cannot be read. */
 function reported(place: readonly (readonly Observation[])[]): readonly Observation[] {
-  const [newest = [], ...others] = new Map(place.map((one) => [leafOf(one)?.fingerprint, one])).values();
+  const same = [...Map.groupBy(place, (one) => leafOf(one)?.fingerprint).values()];
+  const [newest = [], ...others] = same.map((all) => all.reduce((one, next) => (rank(next) < rank(one) ? next : one)));
   const worst = others.toSorted((a, b) => rank(a) - rank(b) || compare(endOf(a), endOf(b)));
   // A kubelet uses one client certificate, the newest.
   const isClient = newest.some((one) => 'what' in one && one.what === 'kubelet-client');

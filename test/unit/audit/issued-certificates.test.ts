@@ -184,6 +184,17 @@ it('a certificate that cannot be read is not proven, and one of no node has one 
   );
 });
 
+it.each([-MINUTE, MINUTE])(
+  'a certificate that is too long is critical beside an unreadable one made %i ms later',
+  async (age) => {
+    const request = { node: 'node-2', addresses: [] };
+    const large = issuedRequest({ ...request, certificate: 'A'.repeat(85_011), at: NOW - HOUR / 2 });
+    const garbage = issuedRequest({ ...request, certificate: 'A', at: NOW - HOUR / 2 + age });
+    const [snapshot] = await audited([0, clusterAnswers(FLEET, [large, garbage])]);
+    expect(issuedIn(snapshot)).toEqual(['critical IssuedNamesAnother node-2']);
+  },
+);
+
 it('20,000 requests of one requester hide none of another, and the others are counted', async () => {
   const certificate = servingCertificate({ node: 'flood', addresses: ['10.0.0.5'], at: NOW - HOUR / 2 });
   const flood = Array.from({ length: 20_000 }, (_, n) =>
