@@ -261,12 +261,11 @@ async function readEvidence(
   const of = (source: SourceReading['source']) => listed?.find((reading) => reading.source === source);
   const { cluster, workload, management, machinesNamespace } = target;
   const reading = readServiceCidrs(workload, signal);
-  const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> =>
-    listed !== undefined
-      ? of('node')
-      : wanted.nodes && knowsServices(withLearned(target, object, await reading))
-        ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode)
-        : undefined;
+  const readNodes = async (object?: Cluster): Promise<SourceReading | undefined> => {
+    if (listed !== undefined) return of('node');
+    const isOfUse = wanted.nodes && knowsServices(withLearned(target, object, await reading));
+    return isOfUse ? readSource('node', listKind(workload, 'nodes', { signal }), ownerFromNode) : undefined;
+  };
   if (!wanted.machines || management === undefined)
     return believe(target, wanted, {
       nodes: await readNodes(),

@@ -1,3 +1,4 @@
+import type { SourceReading } from '../approval/evidence/evidence.ts';
 import { type Bearer, judgeIssued, nodeOf } from '../approval/issued.ts';
 import { observeNodes } from '../approval/observe.ts';
 import { DEFAULT_POLICY, KUBELET_CLIENT_SIGNER, KUBELET_SERVING_SIGNER } from '../approval/policy.ts';
@@ -27,7 +28,7 @@ const READ_MS = 8_000;
  */
 export async function createIssuedJudge(
   { target, members, signal }: Pick<AuditContext, 'target' | 'members' | 'signal'>,
-  listed: Parameters<typeof observeNodes>[4],
+  listed: readonly SourceReading[],
   previous: Snapshot | undefined,
 ): Promise<IssuedJudge> {
   const { policies = [DEFAULT_POLICY] } = target;
