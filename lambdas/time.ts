@@ -6,6 +6,8 @@ export const DAY_MS = 24 * HOUR_MS;
 /** The largest difference of two clocks; a later time is in the future. */
 export const CLOCKS_DIFFER_MS = 10 * MINUTE_MS;
 
+/** The start of the year 0, the first that RFC 3339 can write. Milliseconds since the epoch. */
+const FIRST_INSTANT = -62_167_219_200_000;
 /** The end of the year 9999, the last that RFC 3339 can write. Milliseconds since the epoch. */
 export const LAST_INSTANT = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
@@ -18,9 +20,10 @@ export function instant(value: string | undefined): number | undefined {
   return Number.isNaN(milliseconds) ? undefined : milliseconds;
 }
 
-/** RFC 3339; a time outside its range becomes the last one in it. */
-export function timestamp(at: number): string {
-  return new Date(Math.min(at, LAST_INSTANT)).toISOString();
+/** RFC 3339; a time outside its range becomes the nearest one in it, an invalid time the last one. */
+export function timestamp(time: number): string {
+  const at = Number.isNaN(time) ? LAST_INSTANT : time;
+  return new Date(Math.max(FIRST_INSTANT, Math.min(LAST_INSTANT, at))).toISOString();
 }
 
 /**

@@ -1,4 +1,4 @@
-import { DAY_MS, HOUR_MS, LAST_INSTANT, MINUTE_MS } from './time.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS, timestamp } from './time.ts';
 
 const YEAR_MS = 365.25 * DAY_MS;
 
@@ -20,17 +20,8 @@ export function span(milliseconds: number): string {
 
 /** `2027-01-01 08:11 UTC`. */
 export function date(time: number): string {
-  const [day = '', clock = ''] = isoOf(time).split('T');
+  const [day = '', clock = ''] = timestamp(time).split('T');
   return `${day} ${clock.slice(0, 5)} UTC`;
-}
-
-/** The start of the year 0, the first that RFC 3339 can write. Milliseconds since the epoch. */
-const FIRST_INSTANT = Date.parse('0000-01-01T00:00:00.000Z');
-
-/** RFC 3339; a time outside its range becomes the nearest one in it, an invalid time the last one. */
-export function isoOf(time: number): string {
-  const at = Number.isNaN(time) ? LAST_INSTANT : time;
-  return new Date(Math.max(FIRST_INSTANT, Math.min(LAST_INSTANT, at))).toISOString();
 }
 
 /** `99.95 %`; never rounded up to a hundred. */

@@ -8,6 +8,7 @@ import { once } from '../lazy.ts';
 import { printable } from '../printable.ts';
 import { stepsInTurns } from '../processor-time.ts';
 import { EKS_SOURCES, type SourceId } from '../tables/audit-sources.ts';
+import { timestamp } from '../time.ts';
 import { isAbsent } from './absent.ts';
 import { assessInSteps } from './assess.ts';
 import type { AuditContext, AuditSource, SourceObservations } from './audit-source.ts';
@@ -113,7 +114,7 @@ export async function auditUnopened(
   { kind, message, remedy }: Problem,
   { previous, thresholds, accept, clock, sources = AUDIT_SOURCES }: Omit<AuditOptions, 'signal'>,
 ): Promise<AuditReport> {
-  const observedAt = new Date(clock()).toISOString();
+  const observedAt = timestamp(clock());
   const lost = new Set(previous?.observations.flatMap(({ source }) => source));
   const unread = sources
     .filter((source) => lost.has(source.id))
@@ -143,7 +144,7 @@ function fromBefore({ id }: AuditSource, { previous, withoutEks }: AuditOptions)
 async function observeSource(source: AuditSource, context: AuditContext): Promise<ReadSource> {
   const { id, deadlineMs } = source;
   const why = source.off(context.target);
-  const origin = { source: id, observedAt: new Date(context.now()).toISOString() };
+  const origin = { source: id, observedAt: timestamp(context.now()) };
   if (why === false) return { observations: [] };
   if (why !== undefined) return { observations: [{ kind: 'off', ...origin, why }] };
 
@@ -190,7 +191,7 @@ function rememberedSources(previous: Snapshot | undefined): ReadonlySet<SourceId
 
 function clocks({ workload: { clock, server } }: AuditTarget, now: number): readonly Observation[] {
   if (clock === undefined) return [];
-  const origin = { source: 'clock' as const, observedAt: new Date(now).toISOString() };
+  const origin = { source: 'clock' as const, observedAt: timestamp(now) };
   return [
     { kind: 'clock', ...origin, server, skewMs: clock.skewMs },
     { kind: 'read', ...origin, count: 1 },

@@ -1,7 +1,7 @@
 import type { CertificateObservation } from '../contracts/observation.ts';
 import type { Provider } from '../identifiers.ts';
 import { renewedBy } from '../tables/certificate-classes.ts';
-import { isoOf } from '../words.ts';
+import { timestamp } from '../time.ts';
 import type { Certificate } from '../x509/certificate.ts';
 
 /** Where a certificate was seen, by which source, and when. */
@@ -23,8 +23,8 @@ export function certificateObservation(
     kind: 'certificate',
     ...sighting,
     basis: 'certificate',
-    notBefore: isoOf(certificate.notBefore),
-    notAfter: isoOf(certificate.notAfter),
+    notBefore: timestamp(certificate.notBefore),
+    notAfter: timestamp(certificate.notAfter),
     subject: certificate.subject,
     issuer: certificate.issuer,
     commonName,

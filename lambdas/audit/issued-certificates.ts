@@ -8,6 +8,7 @@ import { printable } from '../printable.ts';
 import { inTurns } from '../processor-time.ts';
 import type { CountedRequest } from '../resources/signing-request.ts';
 import type { CertificateClass } from '../tables/certificate-classes.ts';
+import { timestamp } from '../time.ts';
 import { compare, counted } from '../words.ts';
 import { type Certificate, readable } from '../x509/certificate.ts';
 import { decodeBundle } from '../x509/certificate-bundle.ts';
@@ -122,7 +123,7 @@ function observe(
   context: AuditContext,
   judge: IssuedJudge | undefined,
 ): readonly Observation[] {
-  const observedAt = new Date(context.now()).toISOString();
+  const observedAt = timestamp(context.now());
   const approvedBy = request.approvedBy && printable(request.approvedBy, 100);
   const source = 'signing-requests' as const;
   if (request.certificate === undefined) {
@@ -171,7 +172,7 @@ function cut(
     return {
       kind: 'unread',
       source: 'signing-requests',
-      observedAt: new Date(now()).toISOString(),
+      observedAt: timestamp(now()),
       ...placeOf(one),
       problem: 'too-large',
       // No kubelet asks as often: they may hide one with another's name.

@@ -4,7 +4,7 @@ import { BASES, SOURCE_IDS } from '../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES } from '../tables/certificate-classes.ts';
 import { ISSUED_VERDICTS } from '../tables/issued-verdicts.ts';
 import { keysOf } from '../tables/keys.ts';
-import { isoOf } from '../words.ts';
+import { timestamp } from '../time.ts';
 import type { Contract } from './contract.ts';
 import { Count, Flag } from './values.ts';
 
@@ -37,7 +37,7 @@ const A_TIME = 'is not a time as in 2026-11-21T10:02:17Z';
 /** RFC 3339, in any time zone. */
 export const AnyTime = z.string(A_TIME).check(
   z.refine((at) => TIME.test(at) && !Number.isNaN(Date.parse(at)), { error: A_TIME, abort: true }),
-  z.overwrite((at) => (AS_WRITTEN.test(at) ? at : isoOf(Date.parse(at)))),
+  z.overwrite((at) => (AS_WRITTEN.test(at) ? at : timestamp(Date.parse(at)))),
 );
 
 /** Characters: more than any source keeps, so that stored text is read back unchanged. */

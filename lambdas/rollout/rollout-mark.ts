@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import type { HoldMark, RolloutMark, RolloutTrigger } from '../contracts/rollout-mark.ts';
 import type { HoldReason } from '../contracts/rollout-summary.ts';
 import { printable } from '../printable.ts';
-import { isoOf, timeOf } from '../words.ts';
+import { timestamp } from '../time.ts';
+import { timeOf } from '../words.ts';
 
 /** Clocks of API servers differ: a start in the future would begin nothing until the next resync of Cluster API. */
 const BEFORE_NOW_MS = 5000;
@@ -44,5 +45,5 @@ export function holdOf(mark: RolloutMark, reasons: readonly HoldReason[], now: n
 
 /** RFC 3339 in whole seconds. */
 export function seconds(time: number): string {
-  return isoOf(time).replace(/\.\d+Z$/, 'Z');
+  return timestamp(time).replace(/\.\d+Z$/, 'Z');
 }

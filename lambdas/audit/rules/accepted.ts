@@ -1,5 +1,5 @@
-import { DAY_MS } from '../../time.ts';
-import { isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
+import { timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** A finding that its owner accepts until a date: an entry of `audit.accept` in fleet.yaml. */
@@ -31,7 +31,7 @@ export function accepted(
     .filter(({ cluster }) => cluster === id)
     .map((entry) => {
       const end = timeOf(entry.until) ?? 0;
-      return { ...entry, until: isoOf(end), left: end - now };
+      return { ...entry, until: timestamp(end), left: end - now };
     });
   const matches = ({ code, object }: Pick<Acceptance, 'code' | 'object'>, draft: Draft): boolean =>
     draft.code === code && (object === undefined || draft.object === object);

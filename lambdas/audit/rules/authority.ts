@@ -1,8 +1,8 @@
 import type { Provider } from '../../identifiers.ts';
 import { eachInSteps, flatMapInSteps, groupInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
-import { DAY_MS } from '../../time.ts';
-import { compare, isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { certificateFacts } from './certificate.ts';
 import { about } from './certificate-findings.ts';
@@ -136,7 +136,7 @@ function bounds(
   now: number,
 ): readonly Draft[] {
   const { what, said } = authority;
-  const due = isoOf(endOf(authority));
+  const due = timestamp(endOf(authority));
   const common = { ...about(authority, provider, now), code: 'AuthorityBoundsLeaves', due } as const;
   const facts = certificateFacts(authority);
   if (cut > 0) return [{ ...common, severity: 'warning', facts: { ...facts, cutShort: { first: names, count: cut } } }];
@@ -169,8 +169,8 @@ function outlives(
       ...about(leaf, provider, now),
       code: 'OutlivesIssuer',
       severity: expirySeverity(lifeOf(authority), authority.what, thresholds, now) === undefined ? 'info' : 'warning',
-      facts: { ...certificateFacts(leaf), notAfter: isoOf(endOf(leaf)), authority: authority.object },
-      due: isoOf(endOf(authority)),
+      facts: { ...certificateFacts(leaf), notAfter: timestamp(endOf(leaf)), authority: authority.object },
+      due: timestamp(endOf(authority)),
     },
   ];
 }

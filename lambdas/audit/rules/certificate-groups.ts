@@ -5,7 +5,8 @@ import { finished } from '../../steps.ts';
 import type { Basis } from '../../tables/audit-sources.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, type Layer } from '../../tables/certificate-classes.ts';
 import { type FindingCode, SEVERITIES, type Severity } from '../../tables/finding-codes.ts';
-import { compare, isoOf } from '../../words.ts';
+import { timestamp } from '../../time.ts';
+import { compare } from '../../words.ts';
 import { type KnownCertificate, knownCertificates, renewalOf } from '../certificates.ts';
 import { isOfServer, isProven } from './proof.ts';
 
@@ -106,12 +107,12 @@ function groupOf(
     first: {
       object,
       notBefore: best.notBefore,
-      notAfter: isoOf(notAfter),
+      notAfter: timestamp(notAfter),
       where: best.where,
       member,
       basis: best.basis,
       ...(dated.length > 0 ? {} : { unknown: true }),
-      lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
+      lastSeen: lastSeen === undefined ? undefined : timestamp(lastSeen),
     },
     severity,
     renewedBy: renewalOf(first, provider, now),

@@ -4,8 +4,8 @@ import type { CertificateObservation } from '../../contracts/observation.ts';
 import { finished } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type CertificateClass, isDatedBack } from '../../tables/certificate-classes.ts';
 import type { FindingCode } from '../../tables/finding-codes.ts';
-import { DAY_MS } from '../../time.ts';
-import { isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
+import { timeOf } from '../../words.ts';
 import { classOf, type KnownCertificate } from '../certificates.ts';
 import type { Draft } from './draft.ts';
 import { isOfAnother } from './proof.ts';
@@ -58,7 +58,7 @@ const CERTIFICATE_RULES: readonly Rule[] = [
   function expired(judged) {
     const { stake, notAfter } = judged;
     if (!hasEnded(judged) || judged.unknown || isNeverValid(judged.observation)) return undefined;
-    return { code: 'CertificateExpired', severity: stake.severity, due: isoOf(notAfter), facts: expiryOf(judged) };
+    return { code: 'CertificateExpired', severity: stake.severity, due: timestamp(notAfter), facts: expiryOf(judged) };
   },
   function unknown(judged) {
     const { notAfter, now, estimate, renewed, lastAnswer = now } = judged;
@@ -71,9 +71,9 @@ const CERTIFICATE_RULES: readonly Rule[] = [
         of: 'certificate',
         ...judged.facts,
         estimate,
-        notAfter: isoOf(notAfter),
+        notAfter: timestamp(notAfter),
         renewed: renewed && statementOf(renewed),
-        lastAnswer: isAnswered || lastAnswer === 0 ? undefined : isoOf(lastAnswer),
+        lastAnswer: isAnswered || lastAnswer === 0 ? undefined : timestamp(lastAnswer),
       },
     };
   },
@@ -85,7 +85,7 @@ const CERTIFICATE_RULES: readonly Rule[] = [
     return {
       code: 'KubeletRenewalOverdue',
       severity: severityOf(judged) ?? 'warning',
-      due: isoOf(notAfter),
+      due: timestamp(notAfter),
       facts: { ...facts, lifeMs: assumed && lengthOf(assumed, what) },
     };
   },
@@ -95,14 +95,14 @@ const CERTIFICATE_RULES: readonly Rule[] = [
     const severity = severityOf(judged) ?? (isLate ? 'warning' : undefined);
     if (severity === undefined || hasEnded(judged) || isOverdue(judged) || judged.unknown) return undefined;
     if (isNeverValid(judged.observation)) return undefined;
-    return { code: 'CertificateExpiring', severity, due: isoOf(judged.notAfter), facts };
+    return { code: 'CertificateExpiring', severity, due: timestamp(judged.notAfter), facts };
   },
   function notYetValid(judged) {
     const { observation, stake, now, facts } = judged;
     const notBefore = timeOf(observation.notBefore) ?? now;
     const isNever = isNeverValid(observation);
     if (stake.severity === 'info' || (!isNever && notBefore - now <= SKEW_MS)) return undefined;
-    const times = { notBefore: isoOf(notBefore), notAfter: isoOf(timeOf(observation.notAfter) ?? 0) };
+    const times = { notBefore: timestamp(notBefore), notAfter: timestamp(timeOf(observation.notAfter) ?? 0) };
     return {
       code: 'CertificateNotYetValid',
       severity: stake.severity,
@@ -126,7 +126,7 @@ const CERTIFICATE_RULES: readonly Rule[] = [
       return undefined;
     const lifeMs = notAfter - (isDatedBack(what) ? Math.max(notBefore, now) : notBefore);
     if (lifeMs <= VERY_LONG_MS) return undefined;
-    return { code: 'VeryLongLived', severity: 'info', facts: { ...facts, notAfter: isoOf(notAfter), lifeMs } };
+    return { code: 'VeryLongLived', severity: 'info', facts: { ...facts, notAfter: timestamp(notAfter), lifeMs } };
   },
   function weakKey({ facts, observation: { weakKey: why } }) {
     return why === undefined ? undefined : { code: 'WeakKey', severity: 'warning', facts: { ...facts, why } };
@@ -216,7 +216,7 @@ function expiryOf(judged: JudgedCertificate): Judgement<'CertificateExpired'>['f
     ...stakeOf(judged),
     basis,
     estimate,
-    renewalDue: due !== undefined && now - due > (notAfter - due) / 10 ? isoOf(due) : undefined,
+    renewalDue: due !== undefined && now - due > (notAfter - due) / 10 ? timestamp(due) : undefined,
     renewalFailure: renewal.failure,
   };
 }

@@ -1,7 +1,7 @@
 import { namesOf } from '../../contracts/facts.ts';
 import type { AuthorityObservation, MemberObservation, Observation } from '../../contracts/observation.ts';
-import { DAY_MS, HOUR_MS } from '../../time.ts';
-import { compare, isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, HOUR_MS, timestamp } from '../../time.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 /** EKS warns this long before it activates a successor. */
@@ -64,9 +64,9 @@ function untrusted(
       object: `EKS certificate authority ${id}`,
       what: 'eks-cluster-ca',
       places: nodes,
-      due: activation === undefined ? undefined : isoOf(activation),
+      due: activation === undefined ? undefined : timestamp(activation),
       renewedBy: 'you, by replacing the Nodes',
-      facts: { createdAt: isoOf(created), nodes: namesOf(nodes), isActivating: activating || undefined },
+      facts: { createdAt: timestamp(created), nodes: namesOf(nodes), isActivating: activating || undefined },
     },
   ];
 }

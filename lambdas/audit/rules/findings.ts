@@ -6,7 +6,8 @@ import { printableName } from '../../printable-name.ts';
 import { eachInSteps, filterInSteps, finished, mapInSteps, type Steps, sortInSteps } from '../../steps.ts';
 import { CERTIFICATE_CLASSES, type Layer } from '../../tables/certificate-classes.ts';
 import { type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
-import { compare, isoOf, timeOf } from '../../words.ts';
+import { timestamp } from '../../time.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { Draft } from './draft.ts';
 
 const MAX_PLACES = 20;
@@ -31,7 +32,7 @@ export function* findingsOf(
       .flatMap<Pick<Draft, 'since'>>((known) => beginnings.get(beginningKey(known, object)) ?? [])
       .concat({ since })
       .flatMap((one) => timeOf(one.since) ?? []);
-    return isoOf(Math.min(now, ...times));
+    return timestamp(Math.min(now, ...times));
   };
   const made = (draft: Draft): ExpiryFinding => findingOf(draft, cluster, sinceOf(draft));
   const found = new Map<string, Draft>();
@@ -106,7 +107,7 @@ function findingOf(draft: Draft, cluster: string, since: string): ExpiryFinding 
       ? {}
       : { places: places.slice(0, MAX_PLACES), placeCount: places.length }),
     since,
-    lastSeen: lastSeen === undefined ? undefined : isoOf(lastSeen),
+    lastSeen: lastSeen === undefined ? undefined : timestamp(lastSeen),
   };
   return printableParts(finding, TEXT_LIMIT);
 }

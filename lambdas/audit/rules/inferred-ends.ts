@@ -1,7 +1,7 @@
 import type { CertificateObservation, Observation } from '../../contracts/observation.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
-import { DAY_MS } from '../../time.ts';
-import { compare, isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { isProven } from './proof.ts';
 import { USUAL_LIFE_MS } from './thresholds.ts';
@@ -51,7 +51,7 @@ export function withinEvidence(
     const notBefore = Math.min(now, notAfter - guessedLife(best));
     return {
       ...certificate,
-      best: { ...best, notBefore: isoOf(notBefore), notAfter: isoOf(notAfter) },
+      best: { ...best, notBefore: timestamp(notBefore), notAfter: timestamp(notAfter) },
       lives: [{ notBefore, notAfter }],
       notAfter,
       estimate: from,

@@ -3,8 +3,8 @@ import type { ExpiryFinding } from '../../contracts/finding.ts';
 import type { CertificateObservation, Observation, UnreadObservation } from '../../contracts/observation.ts';
 import { REMEMBERED_SOURCES, type SourceId } from '../../tables/audit-sources.ts';
 import { codeOfUnread, type FindingCode, SEVERITIES } from '../../tables/finding-codes.ts';
-import { DAY_MS } from '../../time.ts';
-import { compare, isoOf, timeOf } from '../../words.ts';
+import { DAY_MS, timestamp } from '../../time.ts';
+import { compare, timeOf } from '../../words.ts';
 import type { KnownCertificate } from '../certificates.ts';
 import { type KnownObservations, placeOf } from '../keep-observations.ts';
 import type { Draft } from './draft.ts';
@@ -64,7 +64,7 @@ function unreadSources(unknown: Unknown): readonly Draft[] {
       severity: isBiting ? 'critical' : 'warning',
       object: `source ${source}`,
       lastSeen,
-      since: isoOf(since),
+      since: timestamp(since),
       facts: {
         of: 'source',
         source,

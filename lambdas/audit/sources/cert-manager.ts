@@ -3,8 +3,7 @@ import { listKind } from '../../kubernetes/list.ts';
 import { printable } from '../../printable.ts';
 import { list, text } from '../../resources/fields.ts';
 import { renewedBy } from '../../tables/certificate-classes.ts';
-import { instant } from '../../time.ts';
-import { isoOf } from '../../words.ts';
+import { instant, timestamp } from '../../time.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -20,7 +19,7 @@ export const certManager: AuditSource = {
   optional: 'always',
   off: () => undefined,
   async observe({ target, now, signal }) {
-    const origin = { source: 'cert-manager' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'cert-manager' as const, observedAt: timestamp(now()) };
     const observations: Observation[] = [];
     const reading = await readList(listKind(target.workload, 'certificates', { signal }), (item) => {
       if (observations.length === MOST) return 'full';
@@ -54,7 +53,7 @@ function statusOf(
       message: `it has no certificate yet, or status.notAfter is not a time${notReady === undefined ? '' : `; ${notReady}`}`,
       remedy: 'kubectl describe certificate shows what cert-manager waits for.',
     };
-  const due = renewalTime === undefined ? undefined : isoOf(renewalTime);
+  const due = renewalTime === undefined ? undefined : timestamp(renewalTime);
   const day = due?.slice(0, 10);
   const from = renewalTime === undefined ? '' : renewalTime <= now ? `, due since ${day}` : `, from ${day} on`;
   return {
@@ -62,8 +61,8 @@ function statusOf(
     what,
     where,
     basis: 'status',
-    notBefore: notBefore === undefined ? undefined : isoOf(notBefore),
-    notAfter: isoOf(notAfter),
+    notBefore: notBefore === undefined ? undefined : timestamp(notBefore),
+    notAfter: timestamp(notAfter),
     renewedBy: `${renewedBy(what, provider)}${from}${notReady === undefined ? '' : `; now ${notReady}`}`,
     renewal: { due, failure },
   };

@@ -4,7 +4,7 @@ import { KubernetesError } from '../../kubernetes/errors.ts';
 import { printable } from '../../printable.ts';
 import { charged } from '../../processor-time.ts';
 import { renewedBy } from '../../tables/certificate-classes.ts';
-import { isoOf } from '../../words.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { unreadBecause } from '../unread.ts';
 
@@ -70,7 +70,7 @@ function late(asked: number, all: number, { now }: AuditContext): Observation {
   return {
     kind: 'unread',
     source: 'kubelet-metrics',
-    observedAt: new Date(now()).toISOString(),
+    observedAt: timestamp(now()),
     problem: 'timeout',
     message: `${asked} of ${all} kubelets were asked for their metrics before time ran out`,
     remedy: 'Find the kubelets that answer slowly; handshakes show the same, and sooner.',
@@ -89,7 +89,7 @@ async function observeKubelet(node: string, context: AuditContext): Promise<read
   } catch (error) {
     if (!(error instanceof KubernetesError)) throw error;
     if (signal.aborted) return 'late';
-    const origin = { source: 'kubelet-metrics' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'kubelet-metrics' as const, observedAt: timestamp(now()) };
     // EKS kubelets have no client certificate.
     const missed = METRICS.filter(({ what }) => what === 'kubelet-serving' || target.cluster.provider !== 'eks');
     return missed.map(({ what }) => unreadBecause({ ...origin, where: placeOf(node), what, member: node }, error));
@@ -112,7 +112,7 @@ function said(
   // It reports the same for an expired certificate and for one that it never needed, as with IAM.
   if (none && what === 'kubelet-client' && provider === 'eks') return [];
   const at = now();
-  const origin = { source: 'kubelet-metrics' as const, observedAt: new Date(at).toISOString() };
+  const origin = { source: 'kubelet-metrics' as const, observedAt: timestamp(at) };
   const failed = Number(metricOf(text, errors));
   const renewal: Observation = {
     kind: 'renewal',
@@ -147,7 +147,7 @@ function said(
       where: placeOf(node),
       member: node,
       basis: 'status',
-      notAfter: isoOf(at + seconds * 1_000),
+      notAfter: timestamp(at + seconds * 1_000),
       precisionMs: PRECISION_MS,
       renewedBy: renewedBy(what, provider),
     },

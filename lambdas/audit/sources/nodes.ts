@@ -5,6 +5,7 @@ import type { Provider } from '../../identifiers.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { readNode, readNodeLabels } from '../../resources/node.ts';
 import { serverAddresses } from '../../resources/status-addresses.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { shownName } from '../objects.ts';
 import { cutShort, readList } from '../read-list.ts';
@@ -19,7 +20,7 @@ export const nodes: AuditSource = {
   deadlineMs: 10_000,
   off: () => undefined,
   async observe({ target, now, signal }) {
-    const origin = { source: 'nodes' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'nodes' as const, observedAt: timestamp(now()) };
     const observations: Observation[] = [];
     const owners = collectOwners('node');
     const reading = await readList(listKind(target.workload, 'nodes', { signal }), (item) => {

@@ -5,6 +5,7 @@ import { getSigningRequest, listSigningRequests } from '../../kubernetes/certifi
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { KubernetesError } from '../../kubernetes/errors.ts';
 import { readCountedRequest, readSigningRequest } from '../../resources/signing-request.ts';
+import { timestamp } from '../../time.ts';
 import { counted } from '../../words.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { collectIssued } from '../issued-certificates.ts';
@@ -22,7 +23,7 @@ export const signingRequests: AuditSource = {
   off: () => undefined,
   async observe(context) {
     const { target, now, signal } = context;
-    const origin = { source: 'signing-requests' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'signing-requests' as const, observedAt: timestamp(now()) };
     const counts = countRequests(now());
     const issued = collectIssued();
     const approvals = collectApprovals();

@@ -3,6 +3,7 @@ import type { Observation } from '../../contracts/observation.ts';
 import type { KubernetesClient } from '../../kubernetes/client.ts';
 import { listKind } from '../../kubernetes/list.ts';
 import { field, raw } from '../../resources/fields.ts';
+import { timestamp } from '../../time.ts';
 import type { AuditSource } from '../audit-source.ts';
 import { certificatesAt, malformed } from '../certificates-at.ts';
 import { decodedText, shownName } from '../objects.ts';
@@ -18,7 +19,7 @@ export const tlsSecrets: AuditSource = {
   deadlineMs: 10_000,
   off: ({ reach }) => (reach.secrets ? undefined : 'not opted in (auditSecrets), so what webhooks serve is not seen'),
   async observe({ target, now, signal }) {
-    const origin = { source: 'tls-secrets' as const, observedAt: new Date(now()).toISOString() };
+    const origin = { source: 'tls-secrets' as const, observedAt: timestamp(now()) };
     const observations: Observation[] = [];
     const look = ({ namespace, name, certificate }: TlsSecret): 'more' | 'full' => {
       if (observations.length >= MOST) return 'full';

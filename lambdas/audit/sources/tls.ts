@@ -4,6 +4,7 @@ import { hostOf } from '../../kubernetes/connection.ts';
 import { printable } from '../../printable.ts';
 import { eachInTurns } from '../../processor-time.ts';
 import { CERTIFICATE_CLASSES } from '../../tables/certificate-classes.ts';
+import { timestamp } from '../../time.ts';
 import type { HandshakeFailure, HandshakeResult } from '../../tls/handshake.ts';
 import { handshakes } from '../../tls/handshakes.ts';
 import { type Certificate, readable } from '../../x509/certificate.ts';
@@ -39,7 +40,7 @@ export const tlsSource: AuditSource = {
   off: () => undefined,
   async observe(context): Promise<SourceObservations> {
     const { target, members } = context;
-    const origin = { source: 'tls' as const, observedAt: new Date(context.now()).toISOString() };
+    const origin = { source: 'tls' as const, observedAt: timestamp(context.now()) };
     const endpoint = endpointOf(context);
     const { provider } = target.cluster;
     const ports = target.ports ?? DEFAULT_PORTS;

@@ -4,6 +4,7 @@ import { KubernetesError } from '../../kubernetes/errors.ts';
 import { namespacePath } from '../../kubernetes/namespace-path.ts';
 import { field, isJsonObject, type JsonObject, text } from '../../resources/fields.ts';
 import type { CertificateClass } from '../../tables/certificate-classes.ts';
+import { timestamp } from '../../time.ts';
 import type { Certificate } from '../../x509/certificate.ts';
 import type { AuditContext, AuditSource } from '../audit-source.ts';
 import { type CertificatesAtPlace, certificatesAt, malformed } from '../certificates-at.ts';
@@ -80,9 +81,7 @@ export const trustConfigMaps: AuditSource = {
         // An API server that does not answer is one problem, not three.
         ...(failure === undefined
           ? readings.flatMap(({ observations }) => observations)
-          : [
-              unreadBecause({ source: 'trust-configmaps', observedAt: new Date(context.now()).toISOString() }, failure),
-            ]),
+          : [unreadBecause({ source: 'trust-configmaps', observedAt: timestamp(context.now()) }, failure)]),
         ...(own?.observations ?? []),
       ],
       count: readings.length - failures.length + (own === undefined ? 0 : 1),
@@ -103,7 +102,7 @@ async function readAuthorities(
 ): Promise<AuthoritiesReading> {
   const place = {
     source: 'trust-configmaps' as const,
-    observedAt: new Date(now()).toISOString(),
+    observedAt: timestamp(now()),
     where: `ConfigMap ${namespace}/${name}`,
   };
   let data: JsonObject;
@@ -131,7 +130,7 @@ async function readAuthorities(
 /** What the connections use: once the CA or a client certificate is outdated, certmarshal loses access. */
 function ownTrust({ target, now }: AuditContext, what: CertificateClass): CertificatesAtPlace | undefined {
   const { workload, management = workload, cluster } = target;
-  const origin = { source: 'trust-configmaps' as const, observedAt: new Date(now()).toISOString() };
+  const origin = { source: 'trust-configmaps' as const, observedAt: timestamp(now()) };
   const clients = [...new Set([workload, management])].flatMap(({ server, clientCertificatePem: pem = '' }) => {
     const sighting = { ...origin, what: 'user-kubeconfig', where: `the kubeconfig for ${server}` } as const;
     return pem === '' ? [] : certificatesAt(sighting, pem, cluster.provider).observations;

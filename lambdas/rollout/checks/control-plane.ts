@@ -1,7 +1,8 @@
 import { FIELD_MANAGER, HOLD_ANNOTATION, PAUSED_ANNOTATION, ROLLOUT_ANNOTATION } from '../../resources/annotations.ts';
 import type { ControlPlaneCondition } from '../../resources/kubeadm-control-plane.ts';
 import { type Condition, shownCondition } from '../../resources/values.ts';
-import { counted, date, isoOf } from '../../words.ts';
+import { timestamp } from '../../time.ts';
+import { counted, date } from '../../words.ts';
 import type { CheckQuestion } from '../checks.ts';
 import type { ObservedControlPlane } from '../observed.ts';
 import { CONTROL_PLANES, fails, kubectl, objectOf, passes, type Verdict, verdictOf } from './verdict.ts';
@@ -86,7 +87,7 @@ export const notRollingAlready = of((controlPlane, { observed: { machines }, now
   const old = machines.filter(({ createdAt }) => createdAt < asked);
   const wrong = [
     ...notFalse(controlPlane, ['RollingOut']),
-    ...(old.length === 0 ? [] : [`${counted(old.length, 'machine')} made before rollout.after = ${isoOf(asked)}`]),
+    ...(old.length === 0 ? [] : [`${counted(old.length, 'machine')} made before rollout.after = ${timestamp(asked)}`]),
     ...(mark === 'unreadable' ? [`${ROLLOUT_ANNOTATION} is not what certmarshal writes`] : []),
   ];
   return verdictOf(wrong, {
