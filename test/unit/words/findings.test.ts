@@ -185,6 +185,7 @@ describe.each(CODES)('a finding %s', (code) => {
 });
 
 const SOON = { due: days(2) };
+const OLD = { ...SOON, lastSeen: days(-1) };
 const EFFECT = { effect: 'CREATE of pods fails' };
 const ONE = { first: ['a'], count: 1 };
 const MANY = { first: ['a', 'b', 'c', 'd'], count: 30 };
@@ -202,7 +203,8 @@ it.each<[FindingCode, object, string, FindingChanges?]>([
   ['CertificateExpiring', { renewalDue: days(-1) }, '; it should have been renewed on 2026-11-20 10:00 UTC', SOON],
   ['CertificateExpiring', { renewalFailure: 'it fails' }, ' UTC; it fails', SOON],
   ['CertificateExpiring', { alsoAt: ONE }, ' UTC; also at a', SOON],
-  ['CertificateExpiring', {}, '; it was last seen 24 hours ago and cannot be', { ...SOON, lastSeen: days(-1) }],
+  ['CertificateExpiring', {}, '; it was last seen 24 hours ago and cannot be', OLD],
+  ['CertificateExpiring', { source: 'signing-requests' }, '; its request was last seen 24 hours ago', OLD],
   ['CertificateNotYetValid', { isNever: true }, ' 10:00 UTC, so it is never valid: issue it again'],
   ['KubeletRenewalOverdue', { lifeMs: 48 * HOUR }, '; its issue date is not known, so a lifetime of 2 days is assumed'],
   ['AuthorityBoundsLeaves', { cutShort: ONE }, ', and so 1 certificate that it signed is cut short: a'],
